@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = GW_ATTRIBUTE_CONFIGS, KNOWN = N };
-#define pair gw_attribution_pair
+enum { N = GW_ATTRIBUTE_CONFIGS };
 
 /* By how much the stamps of two kernels that follow each other may cross, ns. */
 #define CROSSING 256
@@ -222,13 +221,13 @@ static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s,
 		if (!ran || ran->place == GW_ATTRIBUTE_NOWHERE)
 			return UNTELLABLE;
 		what = KERNELS;
-		if (ran->place < KNOWN) {
+		if (ran->place < N) {
 			row_add(row, ran->place, share, cut);
 			continue;
 		}
 		row->known_cut += cut;
 		for (unsigned m = 0; m < a->metrics; m++)
-			row->value[m] -= share * a->known[ran->place - KNOWN].value[m];
+			row->value[m] -= share * a->known[ran->place - N].value[m];
 	}
 	return what;
 }
@@ -268,7 +267,7 @@ static void fade(const struct gw_attribution *a, struct gw_attribution_group *g)
 	for (unsigned m = 0; m < a->metrics; m++) {
 		for (unsigned i = 0; i < a->slots; i++) {
 			for (unsigned j = 0; j <= i; j++)
-				g->gram[m][pair(i, j)] *= kept;
+				g->gram[m][gw_attribution_pair(i, j)] *= kept;
 			g->rhs[m][i] *= kept;
 		}
 		g->square[m] *= kept;
@@ -311,7 +310,8 @@ static void row_take(struct gw_attribution *a, struct gw_attribution_group *g,
 			double share = weight * row->share[i];
 
 			for (unsigned j = 0; j <= i; j++)
-				g->gram[m][pair(row->at[i], row->at[j])] += share * row->share[j];
+				g->gram[m][gw_attribution_pair(row->at[i], row->at[j])] +=
+					share * row->share[j];
 			g->rhs[m][row->at[i]] += share * value;
 		}
 		g->square[m] += weight * value * value;
@@ -471,7 +471,7 @@ static void count_durations(struct gw_attribution *a, uint64_t begin, uint64_t e
 			r->config ? gw_attribution_ran_of(a, r->config) : NULL;
 		double share = share_of(r, begin, end);
 
-		if (ran && ran->place < KNOWN) {
+		if (ran && ran->place < N) {
 			a->slot[ran->place].nanoseconds += share * (double)(r->end - r->start);
 			a->slot[ran->place].seen += share;
 		}

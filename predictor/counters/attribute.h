@@ -35,6 +35,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** A count with a larger relative error is kept back; how much it is at most may be said. */
+#define GW_COUNTED_WORST 0.25
+
 enum {
 	GW_SAMPLE_METRICS = 12,    /**< most metrics of a set */
 	GW_ATTRIBUTE_CONFIGS = 96, /**< configurations that are solved for at a time */

@@ -5,15 +5,10 @@
 
 enum {
 	N = GW_ATTRIBUTE_CONFIGS,
-	KNOWN = N,
 	RIPE = 16,      /* windows with a configuration: it may give its place to another */
 	STALE = 8,      /* windows since the last with it: likewise */
 	KNOWN_FOR = 64, /* windows, before it is solved for again */
 };
-#define pair gw_attribution_pair
-
-/* Relative error of a count that may be believed. */
-static const double SURE = 0.25;
 
 /*
  * Take a configuration out of the equations without losing what they say of the others: Gauss's
@@ -22,28 +17,30 @@ static const double SURE = 0.25;
 static void eliminate(struct gw_attribution *a, struct gw_attribution_group *g, unsigned e)
 {
 	for (unsigned m = 0; m < a->metrics; m++) {
-		double *gram = g->gram[m], *rhs = g->rhs[m], pivot = gram[pair(e, e)];
+		double *gram = g->gram[m], *rhs = g->rhs[m],
+		       pivot = gram[gw_attribution_pair(e, e)];
 
 		for (unsigned i = 0; pivot > 0 && i < a->slots; i++) {
-			double f = gram[pair(i, e)] / pivot;
+			double f = gram[gw_attribution_pair(i, e)] / pivot;
 
 			if (i == e || f == 0)
 				continue;
 			for (unsigned j = 0; j <= i; j++)
 				if (j != e)
-					gram[pair(i, j)] -= f * gram[pair(e, j)];
+					gram[gw_attribution_pair(i, j)] -=
+						f * gram[gw_attribution_pair(e, j)];
 			rhs[i] -= f * rhs[e];
 		}
 		if (pivot > 0)
 			g->square[m] -= rhs[e] * rhs[e] / pivot;
 		for (unsigned i = 0; i < a->slots; i++)
-			gram[pair(i, e)] = 0;
+			gram[gw_attribution_pair(i, e)] = 0;
 		rhs[e] = g->beside[m][e] = 0;
 	}
 	g->rows[e] = g->launches[e] = g->touched[e] = 0;
 }
 
-/* Slot of a configuration; KNOWN and more: where its counts are kept; GW_ATTRIBUTE_NOWHERE. */
+/* Slot of a configuration; N and more: where its counts are kept; GW_ATTRIBUTE_NOWHERE. */
 static unsigned place_of(const struct gw_attribution *a, uint32_t config)
 {
 	for (unsigned i = 0; i < a->slots; i++)
@@ -51,7 +48,7 @@ static unsigned place_of(const struct gw_attribution *a, uint32_t config)
 			return i;
 	for (unsigned i = 0; i < GW_ATTRIBUTE_KNOWN; i++)
 		if (a->known[i].config == config && a->known[i].until > a->windows)
-			return KNOWN + i;
+			return N + i;
 	return GW_ATTRIBUTE_NOWHERE;
 }
 
@@ -61,7 +58,7 @@ static bool sure(const struct gw_attribution *a, unsigned slot)
 	unsigned n = 0;
 
 	for (unsigned m = 0; m < a->metrics; m++)
-		n += a->solved[slot].error[m] <= SURE;
+		n += a->solved[slot].error[m] <= GW_COUNTED_WORST;
 	return 2 * n >= a->metrics;
 }
 

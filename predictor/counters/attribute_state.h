@@ -16,7 +16,7 @@ enum {
 	GW_ATTRIBUTE_NOWHERE = GW_ATTRIBUTE_CONFIGS + GW_ATTRIBUTE_KNOWN,
 };
 
-/** Configurations of a window that are told apart, and a few. */
+/** Most configurations of a window that are distinguished. */
 enum { GW_ATTRIBUTE_RAN_BITS = 9, GW_ATTRIBUTE_RAN = 1 << GW_ATTRIBUTE_RAN_BITS };
 
 /** How well a sample's ends are known in the kernels' clock, ns: a floor below every error. */

@@ -59,7 +59,7 @@ void gw_digests_start(void)
 /* Threads may still use the previous layout: it is never freed. */
 static void publish(uint32_t slot, const struct gw_digest_plan *plan)
 {
-	/* Pairs with the acquires in gw_kernel_slot_of() (launch/launch.h) and node_digest()
+	/* Pairs with the acquires in gw_kernel_look_up() (launch/launch.c) and node_digest()
 	 * (launch/graphs.c). */
 	atomic_store_explicit(&gw_hot.shared->kernels[slot].plan, plan, memory_order_release);
 	atomic_fetch_add(&gw_hot.function_generation, 1);
@@ -270,9 +270,8 @@ bool gw_digests_admit(uint32_t slot, uint32_t digest, bool further)
 	}
 	/* The second half of the table is for configurations as such. */
 	if (gw_config_count() >= GW_CONFIGS_MAX / 2 || (further && h->all == most) ||
-	    (further && !repeat(h, at_a_time) && (provisional || !narrow(slot, true)))) {
+	    (further && !repeat(h, at_a_time) && (provisional || !narrow(slot, true))))
 		take_back(slot, provisional);
-	}
 	if (kernels[slot].taken_back[provisional])
 		return false;
 	if (further) {

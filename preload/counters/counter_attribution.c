@@ -29,8 +29,6 @@ enum {
 	UNSURE_NS = 100000,  /* when they ran: more, and the samples can't show it */
 };
 
-/* Counts with a larger relative error are kept back; of these it is said how much it is at most. */
-static const double WORST = 0.25;
 static const float LIMIT_SURE = 0.975F; /* by two standard errors, to one side */
 /* Share of the GPU's time that other processes have from which samples are theirs as well. */
 static const double OTHERS = 0.02;
@@ -292,7 +290,7 @@ static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
 
 		if (field == GW_WORK_FIELDS)
 			continue;
-		if (c->error[m] <= WORST) {
+		if (c->error[m] <= GW_COUNTED_WORST) {
 			part.q[field] =
 				counted(c->value[m] * factor, gw_counted_confidence(c->error[m]));
 			any = true;

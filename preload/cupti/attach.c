@@ -110,8 +110,8 @@ static enum gw_attached refused(const char *what, CUptiResult r)
 	gw_cupti.cuptiGetResultString(r, &text);
 	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		gw_degrade(GW_DEGRADED_CUPTI_TAKEN,
-			   "another profiler uses CUPTI: meanwhile kernels are %s",
-			   "timed by sampled events");
+			   "another profiler uses CUPTI: meanwhile kernels are timed by sampled "
+			   "events");
 	else
 		gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: %s: kernels are timed by sampled events",
 			   what, text);

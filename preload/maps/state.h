@@ -364,7 +364,7 @@ extern _Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial
 static inline struct gw_known_kernel *gw_known_place(struct gw_thread_known *known,
 						     uintptr_t function)
 {
-	return &known->kernel[function * UINT64_C(0x9e3779b97f4a7c15) >> (64 - GW_KNOWN_BITS)];
+	return &known->kernel[gw_map_hash(function) >> (GW_MAP_BITS - GW_KNOWN_BITS)];
 }
 
 /** The tables; one mapping. */

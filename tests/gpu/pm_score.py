@@ -25,7 +25,7 @@ COUNTERS = {
 }
 SHAPE = (*(f"launch__{what}_dim_{axis}" for what in ("grid", "block") for axis in "xyz"), "launch__shared_mem_per_block_dynamic")
 COUNTED = 4
-WORST = 0.25  # relative error from which preload/counters/counter_attribution.c keeps a count back
+WORST = 0.25  # relative error from which predictor/counters/attribute.h has a count kept back
 
 
 def configuration(row):

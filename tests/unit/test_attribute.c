@@ -374,7 +374,7 @@ ATTRIBUTION_TEST(a_gpu_that_idles_tells_nothing)
 
 /*
  * As a training step of a convolution net: three times as many configurations as are solved for at
- * a time, in pairs that no sample tells apart but that are not always the same. A window has part
+ * a time, in pairs that no sample separates but that are not always the same. A window has part
  * of a step.
  */
 ATTRIBUTION_TEST(all_of_a_step_with_more_configurations_than_fit_are_reported)
