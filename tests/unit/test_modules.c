@@ -334,7 +334,7 @@ TEST_WITH(notes_come_oldest_first_and_once, start, NULL)
 	uint32_t last = 0;
 
 	for (uintptr_t i = 1; i <= 5; i++)
-		gw_module_loaded((void *)(i << 12), NULL, GW_MODULE_FILE, NULL, "fffff" + i - 1);
+		gw_module_loaded((void *)(i << 12), NULL, GW_MODULE_FILE, NULL, &"fffff"[i - 1]);
 	n = gw_module_notes_take();
 	assert_null(gw_module_notes_take());
 	for (int i = 0; i < 5; i++, n = next) {
