@@ -27,8 +27,10 @@ static inline const struct gw_known_kernel *gw_kernel_known(struct gw_call *call
 	struct gw_thread_known *known = call->thread->known;
 
 	if (GW_LIKELY(known)) {
-		const struct gw_known_kernel *k = gw_known_place(known, (uintptr_t)f);
+		const struct gw_known_kernel *k = gw_known_line(known, (uintptr_t)f);
 
+		if (GW_UNLIKELY(k->function != (uintptr_t)f))
+			k++;
 		if (GW_LIKELY(k->function == (uintptr_t)f && k->generation == generation))
 			return k;
 	}

@@ -22,7 +22,7 @@ static bool (*launch_allowed)(void);
 enum {
 	PAGE = 4096,
 	SLOTS_LEAST = 256, /* of a ring, where memory is short … */
-	SHARE = 64,        /* … that is, where one takes more than this part of what is left */
+	SHARE = 48,        /* … that is, where one takes more than this part of what is left */
 	TEND_MS = 1000,    /* how often threads are looked at … */
 	IDLE_TIMES = 10,   /* … so often without a launch: its ring is given back */
 	IDLE_TIGHT = 2,    /* the same where an eighth of the memory is left */

@@ -34,7 +34,7 @@ enum {
 	GW_ARGUMENTS_RING = 1 << 17, /**< bytes of a thread's arguments that wait for the worker: as
 					a rule those of two thousand launches */
 	GW_ARGUMENTS_SEEN = 2048, /**< configurations a thread remembers having copied, by hash */
-	GW_KNOWN_BITS = 7,        /**< places for kernels that a thread has looked up */
+	GW_KNOWN_BITS = 8,        /**< lines for kernels that a thread has looked up, two in each */
 	GW_CONTEXT_CHECK = 64,    /**< a thread's launches from one question for its context on */
 };
 
@@ -305,7 +305,8 @@ struct gw_known_kernel {
 
 /** What a thread knows of earlier launches, by hash. */
 struct gw_thread_known {
-	struct gw_known_kernel kernel[1 << GW_KNOWN_BITS]; /**< by gw_known_place() */
+	/** By gw_known_line(). */
+	_Alignas(64) struct gw_known_kernel kernel[1 << GW_KNOWN_BITS][2];
 	uint32_t copied[GW_ARGUMENTS_SEEN]; /**< configurations whose arguments were copied */
 };
 
@@ -320,13 +321,13 @@ struct gw_thread {
 	struct gw_event *ring;
 	const struct gw_call *outer; /**< the call that reserved the slot at head (ring.c) */
 	struct gw_last last;
+	struct gw_thread_known *known;  /**< behind `arguments`; NULL like it */
 	struct gw_thread_counts counts; /**< of them launches, or captured and so on, with each */
 	uintptr_t own_streams[4];       /**< keys of its per-thread default streams, 0 for none */
 	struct gw_event_pool *events;   /**< event pairs, where there is no activity */
 	unsigned char *arguments; /**< ring of GW_ARGUMENTS_RING bytes (arguments.c); NULL: none are
 				     taken */
 	uint32_t arguments_head;  /**< bytes that the owner has written */
-	struct gw_thread_known *known; /**< behind that ring; NULL like it */
 	uint32_t outer_unknown; /**< round in which no `outer` was found for the slot at head, or 0
 				 */
 	uint32_t serial;        /**< unlike an id, never reused: per-thread stream keys */
@@ -360,11 +361,11 @@ _Static_assert(offsetof(struct gw_thread, counts.launches) < 128,
  */
 extern _Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial-exec")));
 
-/** Where the kernel of a handle is, where it is known. */
-static inline struct gw_known_kernel *gw_known_place(struct gw_thread_known *known,
-						     uintptr_t function)
+/** The two places of a handle's kernel, in one cache line. */
+static inline struct gw_known_kernel *gw_known_line(struct gw_thread_known *known,
+						    uintptr_t function)
 {
-	return &known->kernel[gw_map_hash(function) >> (GW_MAP_BITS - GW_KNOWN_BITS)];
+	return known->kernel[gw_map_hash(function) >> (GW_MAP_BITS - GW_KNOWN_BITS)];
 }
 
 /** The tables; one mapping. */
@@ -382,11 +383,11 @@ struct gw_shared {
 	_Atomic uint32_t thread_count;
 	_Atomic uint32_t threads_freed; /**< times the record of one that ended became free */
 	uint32_t kernel_bytes; /**< what a kernel takes besides its slot; the worker sets it */
-	_Alignas(8) char names[GW_NAMES_MAX];
+	_Alignas(64) char names[GW_NAMES_MAX];
 };
 
-/** @p size bytes that are never freed, aligned to 8, out of names[]; NULL when it is full. Any
- * thread. */
+/** @p size bytes that are never freed, aligned to 8, from 128 on to 64, out of names[]; NULL when
+ * it is full. Any thread. */
 void *gw_shared_keep(size_t size);
 
 /** The GPU of a stream's slot, its ordinal + 1; 0: not known. */

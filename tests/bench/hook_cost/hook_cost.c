@@ -73,6 +73,7 @@ static void settle(void)
 PHASE(first_kernel, launch(fresh[i], 1, stream[0]))
 PHASE(first_configuration, launch(known, 1000 + i, stream[0]))
 PHASE(first_stream, launch(known, 1, unseen[i]))
+PHASE(kernels_in_turns, launch(fresh[i % 64], 1, stream[0]))
 PHASE(predicted, launch(known, 1, stream[0]))
 PHASE(predicted_streams, launch(known, 1, stream[i % STREAMS]))
 PHASE(predicted_default_stream, launch(known, 1, NULL))
@@ -153,6 +154,7 @@ int main(void)
 	phase_first_kernel();
 	phase_first_configuration();
 	phase_first_stream();
+	phase_kernels_in_turns();
 	phase_predicted();
 	phase_predicted_streams();
 	phase_predicted_default_stream();
