@@ -23,26 +23,21 @@ enum { CLOCKS = 16 };
 static _Atomic unsigned running;
 static _Atomic uint64_t ended_ns; /* CPU time of threads that have ended */
 
-/* CPU clocks of those that run. One that finds no place is not counted. */
-static struct {
-	_Atomic int state; /* 0: free, 1: taken, 2: the clock is there */
-	clockid_t clock;
-} clocks[CLOCKS];
+/* CPU clocks of those that run, which are never 0: that is a free place. One that finds none is not
+ * counted. */
+static _Atomic clockid_t clocks[CLOCKS];
 
 static int clock_in(void)
 {
-	for (int i = 0; i < CLOCKS; i++) {
-		int expected = 0;
+	clockid_t own;
 
-		if (!atomic_compare_exchange_strong(&clocks[i].state, &expected, 1))
-			continue;
-		if (pthread_getcpuclockid(pthread_self(), &clocks[i].clock)) {
-			atomic_store(&clocks[i].state, 0);
-			break;
-		}
-		/* Pairs with the acquire in gw_spawned_cpu_ns(). */
-		atomic_store_explicit(&clocks[i].state, 2, memory_order_release);
-		return i;
+	if (pthread_getcpuclockid(pthread_self(), &own))
+		return -1;
+	for (int i = 0; i < CLOCKS; i++) {
+		clockid_t none = 0;
+
+		if (atomic_compare_exchange_strong(&clocks[i], &none, own))
+			return i;
 	}
 	return -1;
 }
@@ -54,7 +49,7 @@ static void clock_out(int i)
 
 	if (i < 0)
 		return;
-	atomic_store(&clocks[i].state, 0);
+	atomic_store(&clocks[i], 0);
 	atomic_fetch_add(&ended_ns, ns);
 }
 
@@ -133,11 +128,12 @@ uint64_t gw_spawned_cpu_ns(void)
 	uint64_t sum = atomic_load(&ended_ns);
 	struct timespec t;
 
-	for (int i = 0; i < CLOCKS; i++)
-		/* Pairs with the release in clock_in(). */
-		if (atomic_load_explicit(&clocks[i].state, memory_order_acquire) == 2 &&
-		    !clock_gettime(clocks[i].clock, &t))
+	for (int i = 0; i < CLOCKS; i++) {
+		const clockid_t clock = atomic_load(&clocks[i]);
+
+		if (clock && !clock_gettime(clock, &t))
 			sum += (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+	}
 	return sum;
 }
 
@@ -146,5 +142,5 @@ void gw_spawn_forget(void)
 	atomic_store(&running, 0);
 	atomic_store(&ended_ns, 0);
 	for (int i = 0; i < CLOCKS; i++)
-		atomic_store(&clocks[i].state, 0);
+		atomic_store(&clocks[i], 0);
 }
