@@ -9,13 +9,11 @@ void gw_kernel_event_rare(struct gw_call *call, CUfunction f, uint32_t gx, uint3
 			kind);
 }
 
-/* Of the two places of @p f its own, or one that holds nothing of use, or one by chance. */
-static struct gw_known_kernel *place_of(struct gw_known_kernel *line, uintptr_t f,
-					uint32_t generation, uint32_t chance)
+/* The place in a line that holds nothing of use, as what was there before for the same handle, or
+ * one by chance. */
+static struct gw_known_kernel *place_in(struct gw_known_kernel *line, uint32_t generation,
+					uint32_t chance)
 {
-	for (int i = 0; i < 2; i++)
-		if (line[i].function == f)
-			return &line[i];
 	for (int i = 0; i < 2; i++)
 		if (!line[i].function || line[i].generation != generation)
 			return &line[i];
@@ -27,10 +25,10 @@ const struct gw_known_kernel *gw_kernel_look_up(struct gw_call *call, CUfunction
 {
 	struct gw_shared *s = gw_hot.shared;
 	struct gw_thread_known *known = call->thread->known;
-	struct gw_known_kernel *k = known && call->how == GW_CALL_OUTER
-					    ? place_of(gw_known_line(known, (uintptr_t)f),
-						       (uintptr_t)f, generation, call->at)
-					    : &call->known;
+	struct gw_known_kernel *k =
+		known && call->how == GW_CALL_OUTER
+			? place_in(gw_known_line(known, (uintptr_t)f), generation, call->at)
+			: &call->known;
 	uint32_t slot = gw_map_get(&s->functions, (uintptr_t)f);
 
 	if (!slot)

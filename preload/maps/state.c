@@ -8,8 +8,7 @@ _Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial-exec")
 void *gw_shared_keep(size_t size)
 {
 	struct gw_shared *s = gw_hot.shared;
-	const uint64_t align = size < 128 ? 8 : 64; /* launches read layouts of argument hashes */
-	uint64_t room = ((size + 7) & ~(uint64_t)7) + align - 8, at = atomic_load(&s->names_used);
+	uint64_t room = (size + 7) & ~(uint64_t)7, at = atomic_load(&s->names_used);
 
 	if (room > GW_NAMES_MAX - at || !gw_memory_take(GW_MEMORY_kernels, room))
 		return NULL;
@@ -19,5 +18,5 @@ void *gw_shared_keep(size_t size)
 			return NULL;
 		}
 	} while (!atomic_compare_exchange_weak(&s->names_used, &at, at + room));
-	return s->names + ((at + align - 1) & ~(align - 1));
+	return s->names + at;
 }

@@ -383,11 +383,11 @@ struct gw_shared {
 	_Atomic uint32_t thread_count;
 	_Atomic uint32_t threads_freed; /**< times the record of one that ended became free */
 	uint32_t kernel_bytes; /**< what a kernel takes besides its slot; the worker sets it */
-	_Alignas(64) char names[GW_NAMES_MAX];
+	_Alignas(8) char names[GW_NAMES_MAX];
 };
 
-/** @p size bytes that are never freed, aligned to 8, from 128 on to 64, out of names[]; NULL when
- * it is full. Any thread. */
+/** @p size bytes that are never freed, aligned to 8, out of names[]; NULL when it is full. Any
+ * thread. */
 void *gw_shared_keep(size_t size);
 
 /** The GPU of a stream's slot, its ordinal + 1; 0: not known. */

@@ -321,18 +321,13 @@ static float found_by_a_call(uint32_t reads, CUstream stream)
 }
 
 /* The slot that a launch of a handle finds, on @p t. */
-static uint32_t slot_of(uintptr_t handle, struct gw_thread *t, struct gw_call *call)
+static uint32_t slot_found(uintptr_t handle, struct gw_thread *t, struct gw_call *call)
 {
 	gw_self = t;
 	gw_kernel_event(call, (CUfunction)handle, 4, 1, 1, 64, 1, 1, 0, (CUstream)8, NULL, NULL, 0,
 			0, GW_EVENT_KERNEL);
 	gw_self = NULL;
 	return call->event->kernel;
-}
-
-static uint32_t slot_found(struct gw_thread *t, struct gw_call *call)
-{
-	return slot_of(16, t, call);
 }
 
 TEST_WITH(two_kernels_of_one_cache_line_are_both_known, start, NULL)
@@ -349,7 +344,7 @@ TEST_WITH(two_kernels_of_one_cache_line_are_both_known, start, NULL)
 	for (uint32_t i = 0; i < 4; i++) { /* the second time without the map */
 		if (i < 2)
 			gw_map_put(map, f[i], 2 + i, 0, 0);
-		assert_int_equal(slot_of(f[i % 2], &t, &call), 2 + i % 2);
+		assert_int_equal(slot_found(f[i % 2], &t, &call), 2 + i % 2);
 		gw_event_end(&call, call.at);
 		gw_map_remove(map, f[i % 2], NULL);
 	}
@@ -364,10 +359,10 @@ TEST_WITH(a_kernel_is_looked_up_anew_once_handles_may_have_ended, start, NULL)
 
 	*gw_known_line(&known, 16) = (struct gw_known_kernel){.function = 16, .slot = 1};
 	gw_map_put(&gw_hot.shared->functions, 16, 2, 0, 0);
-	assert_int_equal(slot_found(&t, &call), 1);
+	assert_int_equal(slot_found(16, &t, &call), 1);
 	gw_event_end(&call, call.at);
 	atomic_fetch_add(&gw_hot.function_generation, 1);
-	assert_int_equal(slot_found(&t, &call), 2);
+	assert_int_equal(slot_found(16, &t, &call), 2);
 	assert_int_equal(gw_known_line(&known, 16)->slot, 2);
 	atomic_fetch_sub(&gw_hot.function_generation, 1);
 	gw_map_remove(&gw_hot.shared->functions, 16, NULL);
@@ -385,7 +380,7 @@ TEST_WITH(a_launch_within_a_launch_leaves_what_the_thread_knows, start, NULL)
 	t.outer = &call[1];
 	gw_map_put(&gw_hot.shared->functions, 16, 2, 0, 0);
 	gw_map_put(&gw_hot.shared->streams, 8, 1, 0, 0);
-	assert_int_equal(slot_found(&t, &call[0]), 2);
+	assert_int_equal(slot_found(16, &t, &call[0]), 2);
 	assert_int_equal(call[0].how, GW_CALL_INNER);
 	assert_int_equal(gw_known_line(&known, 16)->function, 0);
 	gw_map_remove(&gw_hot.shared->functions, 16, NULL);
