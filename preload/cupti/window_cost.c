@@ -27,7 +27,7 @@ static const double CALL_NS = 600, NODE_NS = 500;
 /* So long, by the per cents of the budget, the program has launched before it is decided. */
 static const double SEEN_NS = 1000000000;
 
-/* What is charged for a pair, at least: on an H200 it takes 12 to 19 us of a launching thread, and
+/* What is charged for a pair, at least: on an H200 it takes 10 to 19 us of a launching thread, and
  * delays the GPU, too. In a window each launch reads its prediction. */
 static const uint64_t PAIR_NS = 25000;
 enum { TIMES = 2, LONGER = 20 };

@@ -20,6 +20,7 @@
 #include "preload/launch/object_lifetime.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -31,6 +32,13 @@ enum {
 	CALLS_LEAST = 8,   /* … of so many */
 	BASES = 64,        /* events that are made as bases, one in a context after another */
 };
+
+/* Of a pair's time beside the events' own and the device profile's gap, ns: while kernels were
+ * queued, where the GPU waited for the call, a byte of parameters; and how exactly that is known
+ * (H200, medians of three programs: docs/results/watch-2026-11-26). A launch is to be EXACT times
+ * that, and longer than any time within its call that it may have begun at. */
+static const double QUEUED = 300, WAITED = 80, BYTE = 0.06, UNSURE = 300;
+enum { EXACT = 8 };
 
 /* A thread's events in one context. */
 struct events {
@@ -47,9 +55,9 @@ struct events {
 	struct gw_pair {
 		CUevent begin, end;
 		uint32_t ticket;
-		uint32_t exact; /* window in which all launches have one, or 0 */
-		uint16_t stream;
-		bool any; /* the GPU may have begun at any time during the call */
+		uint32_t exact;          /* window in which all launches have one, or 0 */
+		uint16_t stream, kernel; /* kernel: its slot; 0 of a graph */
+		bool any;                /* the GPU may have begun at any time during the call */
 		/* ticks: before and after the first was recorded; when the second had not passed
 		 * yet; that the GPU waited for the call */
 		uint64_t asked, begun, behind, waited;
@@ -236,8 +244,7 @@ static void learn_own(struct events *p)
 	float ms = 0;
 
 	p->behind_used = false;
-	if (gw_driver.cuEventQuery(p->behind) != CUDA_SUCCESS ||
-	    gw_driver.cuEventElapsedTime(&ms, p->pair[0].end, p->behind) != CUDA_SUCCESS)
+	if (gw_driver.cuEventElapsedTime(&ms, p->pair[0].end, p->behind) != CUDA_SUCCESS)
 		return;
 	if (ms > 0 && (!(p->own_ns > 0) || ms * 1e6f < p->own_ns))
 		p->own_ns = ms * 1e6f;
@@ -257,8 +264,8 @@ static void harvest(struct gw_thread *t, struct events *p)
 		float ms = 0;
 		struct gw_event *e;
 
-		if (gw_driver.cuEventQuery(pair->end) != CUDA_SUCCESS ||
-		    gw_driver.cuEventElapsedTime(&ms, pair->begin, pair->end) != CUDA_SUCCESS) {
+		/* Says that they have not passed, too: to ask that first would be another 2 us. */
+		if (gw_driver.cuEventElapsedTime(&ms, pair->begin, pair->end) != CUDA_SUCCESS) {
 			pair->behind = now;
 			break;
 		}
@@ -274,6 +281,7 @@ static void harvest(struct gw_thread *t, struct events *p)
 		e->low = p->own_ns;
 		e->high = (float)pair->waited;
 		e->block_x = pair->any;
+		e->kernel = pair->kernel;
 		e->stream = pair->stream;
 		place(pair, e);
 		e->flags = GW_EVENT_DONE;
@@ -403,6 +411,7 @@ void gw_events_end(struct gw_call *call)
 		    took > CALL_MOST * p->call;
 	p->calls += p->calls < CALLS_LEAST;
 	pair->ticket = gw_event_ticket(call->at);
+	pair->kernel = call->event->kind == GW_EVENT_GRAPH ? 0 : call->event->kernel;
 	if (record(pair->end, call->stream, call->pt) == CUDA_SUCCESS) {
 		p->busy++;
 		pair->waited = passed(pair->begin) ? took : 0;
@@ -418,12 +427,14 @@ double gw_events_seconds(const struct gw_event *e)
 {
 	const int gpu = (int)gw_slot_device(gw_hot.shared, e->stream) - 1;
 	const struct gw_device *d = gw_device_profile(gw_device_id(gpu));
-	const double read = (double)e->predicted, khz = gw_clock_khz();
-	const double waited = (double)e->high * 1e6 / khz;
+	const struct gw_layout *layout = gw_hot.shared->kernels[e->kernel].layout;
+	const double waited = (double)e->high * 1e6 / gw_clock_khz();
 	const double gap = d ? gw_param(d, GW_PARAM_launch_gap_stream) * 1e9 : 0;
-	const double left = read - (double)e->low - (e->high > 0 ? waited : gap > 0 ? gap : 0);
+	const double left = (double)e->predicted - (double)e->low -
+			    (layout ? BYTE * layout->bytes : 0) -
+			    (e->high > 0 ? waited + WAITED : fmax(gap, 0) + QUEUED);
 
-	if (left > 0 && left >= read / 2 && (!e->block_x || !(waited > read / 8)))
+	if (left >= EXACT * UNSURE && (!e->block_x || !(waited > left / EXACT)))
 		return left * 1e-9;
 	gw_count(GW_COUNTER_events_unsure, 1);
 	return 0;

@@ -236,7 +236,7 @@ static void choose_reader(uint64_t now)
 	const uint32_t wanted = atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed);
 	const bool lack = gw_configure_lacks_arguments(now);
 	const bool launches =
-		gw_options.mode != GW_MODE_WATCH || gw_windows_open() || (wanted && lack);
+		gw_options.mode == GW_MODE_AUDIT || gw_windows_open() || (wanted && lack);
 	const uint32_t reads = launches ? GW_HOT_READS | wanted : 0;
 
 	if (reads != atomic_load_explicit(&gw_hot.reads, memory_order_relaxed))
