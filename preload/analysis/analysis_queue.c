@@ -96,15 +96,23 @@ bool gw_analysis_queue_put_brief(uint32_t config)
 	return push(&shallow, config);
 }
 
-/* Those of the kernel that wait go to the timed ones; where these are full they stay. */
-static void make_way(uint32_t slot)
+/* Those of the kernel that wait, or with slot 0 those timed meanwhile, go to the timed ones; where
+ * these are full they stay. */
+static void make_way(struct queue *q, uint32_t slot)
 {
-	for (uint32_t n = untimed_rest.count; n; n--) {
-		uint32_t config = take(&untimed_rest, 0);
+	for (uint32_t n = q->count; n; n--) {
+		uint32_t config = take(q, 0);
+		const struct gw_config_entry *c = gw_config_entry(config);
 
-		if (gw_config_entry(config)->slot != slot || !push(&timed_ones, config))
-			push(&untimed_rest, config);
+		if (!(slot ? c->slot == slot : c->measured) || !push(&timed_ones, config))
+			push(q, config);
 	}
+}
+
+void gw_analysis_queue_timed(void)
+{
+	make_way(&first_of_kernel, 0);
+	make_way(&untimed_rest, 0);
 }
 
 void gw_analysis_queue_took(uint32_t slot, uint64_t ns, bool first)
@@ -115,7 +123,7 @@ void gw_analysis_queue_took(uint32_t slot, uint64_t ns, bool first)
 	took_us[slot] = ((took_us[slot] >> COUNT_BIT) + counts) << COUNT_BIT |
 			(us < US_MOST ? (uint32_t)us : US_MOST);
 	if (counts && is_frequent(slot))
-		make_way(slot);
+		make_way(&untimed_rest, slot);
 }
 
 static double likely_us(uint32_t config)
@@ -197,7 +205,7 @@ static uint32_t next_by_time(void)
 
 uint32_t gw_analysis_queue_next(bool untimed)
 {
-	uint32_t i, j;
+	uint32_t i;
 	double most = 0;
 
 	i = by_time && !untimed ? next_by_time() : 0;
@@ -211,11 +219,11 @@ uint32_t gw_analysis_queue_next(bool untimed)
 	if (args_arrived.count && !untimed)
 		return take(&args_arrived, 0);
 	i = best(&untimed_rest, gain, &most);
-	j = untimed ? UINT32_MAX : best(&timed_ones, gain, &most);
-	if (j != UINT32_MAX)
-		return take(&timed_ones, j);
 	if (i != UINT32_MAX)
 		return take(&untimed_rest, i);
+	i = untimed ? UINT32_MAX : best(&timed_ones, gain, &most);
+	if (i != UINT32_MAX)
+		return take(&timed_ones, i);
 	i = untimed ? UINT32_MAX : best(&shallow, gain, &most);
 	return i != UINT32_MAX ? take(&shallow, i) : 0;
 }

@@ -44,15 +44,18 @@ bool gw_analysis_queue_worth(uint32_t config);
  * analysed without arguments, something remained undetermined, and it has them now. */
 bool gw_analysis_queue_put(uint32_t config, bool open);
 
+/** Times were taken: those that have one by now wait with the timed ones. */
+void gw_analysis_queue_timed(void);
+
 /** Queue configuration @p config again: its brief analysis left something to a longer one. */
 bool gw_analysis_queue_put_brief(uint32_t config);
 
 /**
  * The next one, which then no longer waits; 0: none. First those not timed when they were put:
- * the first of each kernel, then the cheapest by estimate, without costly ones. Costly ones and
- * timed ones follow by their GPU time per estimated time of analysis, and with them those beyond
- * GW_ANALYSIS_EACH of a kernel; those that were analysed
- * briefly come last, in the same order. @p untimed: only those not timed when they were put.
+ * the first of each kernel, then the cheapest by estimate, costly ones last: their times wait for
+ * them. Timed ones follow by their GPU time per estimated time of analysis, and with them those
+ * beyond GW_ANALYSIS_EACH of a kernel; those that were analysed briefly come last, in the same
+ * order. @p untimed: only those not timed when they were put.
  */
 uint32_t gw_analysis_queue_next(bool untimed);
 

@@ -40,10 +40,12 @@ static unsigned first_out;   /* … and those that are not a second, longer anal
 static uint64_t done_ns;     /* when the last analysis had its result; 0: nothing is kept of any */
 static bool on, off_said;
 
-/* Untimed configurations that wait for analysis, from the first one until none waits. */
+/* Untimed configurations that wait for analysis, from the first one until none waits, or until
+ * times were taken none the less. */
 static struct {
 	uint64_t begun_ns;
 	uint32_t configs; /* that came */
+	bool over;        /* times are taken */
 	bool fresh;       /* a kernel among them is new: times of it can't predict it either */
 	uint64_t held_ns; /* by such rows before */
 } row;
@@ -417,17 +419,30 @@ static bool patient(uint32_t launches, uint64_t waited_ns)
 	       waited_ns < GW_ANALYSIS_HOLD_MS * GW_MS;
 }
 
+static void end_row(uint64_t ns)
+{
+	if (row.fresh)
+		row.held_ns += ns - row.begun_ns;
+	row.fresh = row.over = false;
+}
+
 bool gw_analysis_defers_join(uint32_t launches)
 {
 	uint64_t ns = gw_steady_ns();
 
 	if (gw_options_watch())
 		return false;
-	if (untimed_out || (gw_analysis_queue_untimed() && affordable(ns)))
-		return patient(launches, ns - row.begun_ns);
-	if (row.fresh)
-		row.held_ns += ns - row.begun_ns;
-	row.fresh = false;
+	if (row.over) {
+		end_row(ns);
+		gw_analysis_queue_timed();
+		row.begun_ns = ns;
+		row.configs = gw_analysis_queue_untimed() + untimed_out;
+	}
+	if (untimed_out || (gw_analysis_queue_untimed() && affordable(ns))) {
+		row.over = !patient(launches, ns - row.begun_ns);
+		return !row.over;
+	}
+	end_row(ns);
 	return false;
 }
 

@@ -138,6 +138,19 @@ static void predict_from_call(struct gw_record_launch *r)
 			1);
 }
 
+/* Predicted by times of its kernel alone while its code was yet to be analysed: anew, if that says
+ * what it does. What stood published before the call stays. */
+static void add_work(struct gw_record_launch *r)
+{
+	struct gw_record_launch now = *r;
+
+	if (!(r->flags & GW_LAUNCH_LATE) || r->tier != GW_TIER_WARM || r->work != GW_SOURCE_NONE)
+		return;
+	gw_launch_predict(&now);
+	if (isfinite(now.predicted) && now.work != GW_SOURCE_NONE)
+		*r = now;
+}
+
 static struct gw_config_entry *pair_of(uint32_t config)
 {
 	return gw_config_entry(gw_config_entry(config)->pair);
@@ -439,6 +452,8 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	/* Its code may have been analysed since the call, from what was known at the call. */
 	if (isnan(r->predicted))
 		predict_from_call(r);
+	else
+		add_work(r);
 	r->flags |= GW_LAUNCH_MEASURED;
 	if (a) {
 		/* A graph's nodes may run on other GPUs than the stream it was launched into. */

@@ -141,6 +141,7 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	r->account->measured += (l->flags & GW_LAUNCH_MEASURED) != 0;
 	r->account->by_events += (l->flags & GW_LAUNCH_EVENTS) != 0;
 	r->account->cold_static += l->tier == GW_TIER_COLD && l->work == GW_SOURCE_STATIC;
+	r->account->warm_static += l->tier == GW_TIER_WARM && l->work == GW_SOURCE_STATIC;
 	r->account->invalid += (l->flags & GW_LAUNCH_INVALID) != 0;
 	r->account->no_call += (l->flags & GW_LAUNCH_NO_CALL) != 0;
 	r->account->of_thread[l->thread & 7]++;

@@ -42,6 +42,7 @@ struct account {
 	bool damaged;         /**< something in it could not be read */
 	uint64_t measured;    /**< launches with a time */
 	uint64_t cold_static; /**< launches of kernels never timed, predicted from their code */
+	uint64_t warm_static; /**< the same of kernels that were timed at other shapes */
 	uint64_t by_events, invalid, aggregated, no_call;
 	uint64_t of_thread[8]; /**< launches by the log's number of the thread */
 	uint32_t degraded;     /**< bit per enum gw_degraded */

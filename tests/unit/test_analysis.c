@@ -335,9 +335,16 @@ TEST_WITH(times_wait_for_the_first_analysis_and_not_for_ever, analysis_start, an
 	/* Nor do any number of them, or many of the same. */
 	assert_false(gw_analysis_defers_join(GW_ANALYSIS_HOLD + 1));
 	assert_false(gw_analysis_defers_join(2 * GW_ANALYSIS_HOLD_EACH));
+	assert_true(gw_analysis_defers_join(GW_ANALYSIS_HOLD_EACH));
 	stopped += GW_ANALYSIS_HOLD_MS * UINT64_C(1000000) - 1;
 	assert_true(gw_analysis_defers_join(GW_ANALYSIS_HOLD_EACH));
 	stopped++;
+	assert_false(gw_analysis_defers_join(1));
+	/* They were taken, and what has none yet is waited for as before. */
+	assert_true(gw_analysis_defers_join(1));
+	stopped += GW_ANALYSIS_HOLD_MS * UINT64_C(1000000);
+	assert_false(gw_analysis_defers_join(1));
+	gw_config_entry(fresh)->measured = 1;
 	assert_false(gw_analysis_defers_join(1));
 	stopped = 0;
 	gw_analysis_run(look, false);

@@ -50,6 +50,15 @@ static void one(void)
 	puts("one launch");
 }
 
+/* The same, and another shape of the kernel. */
+static void two(void)
+{
+	one();
+	saxpy(8, 1000);
+	CK(cuCtxSynchronize());
+	client_nap(200);
+}
+
 #ifdef CODE_FATBIN
 /* The program's own, as the CUDA runtime loads it; what it was called as leads to no file. */
 static void own(void)
@@ -421,6 +430,7 @@ int main(int argc, char **argv)
 	static char name[] = "nowhere/program";
 #endif
 	static const struct scenario list[] = {{"one", one},
+					       {"two", two},
 					       {"many", many},
 					       {"late", late},
 					       {"all", all},
