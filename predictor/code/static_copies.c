@@ -168,7 +168,7 @@ void gw_static_copies(const struct gw_static_in *in, struct gw_work *work)
 {
 	const struct gw_gather *g = in->gather;
 	bool no_loads = !has_lanes(g, false), no_stores = !has_lanes(g, true);
-	double cache, read, write;
+	double cache, read, write, written;
 	struct moved loads, stores;
 	bool fits;
 
@@ -184,10 +184,15 @@ void gw_static_copies(const struct gw_static_in *in, struct gw_work *work)
 	add(work, GW_WORK_l2_write_bytes, stores.l2, no_stores, write);
 	add(work, GW_WORK_dram_read_bytes, loads.dram, no_loads,
 	    read * (fits ? read_fits : read_model));
+	written = gw_work_value(work, GW_WORK_l2_write_bytes);
 	add(work, GW_WORK_dram_write_bytes, fmax(stores.dram - cache, 0), no_stores,
 	    write * (fits ? read_fits : write_model));
 	if (isnan(stores.dram))
 		add(work, GW_WORK_dram_write_bytes, NAN, false, 0);
+	else if (isnan(gw_work_value(work, GW_WORK_dram_write_bytes)))
+		/* Nothing, or not known what of it is the same: L2 keeps what fits. */
+		gw_static_set(work, GW_WORK_dram_write_bytes, written - fmin(written, cache),
+			      write * write_model);
 	gw_static_set(work, GW_WORK_warp_copy_chain, first_waits(&g->copies), read);
 	gw_static_set(work, GW_WORK_copied_bytes, received(&g->copies), read);
 	if (loads.l2 > 0 && !isnan(loads.dram))

@@ -505,9 +505,10 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 		g.deviation = INFINITY;
 	if (g.points && base.unsure)
 		add_code(&v, e, r, count, known, &g);
-	/* Grid size alone may look more certain; counted work is preferred. */
-	if (count && !(g.points && base.source > GW_SOURCE_STATIC &&
-		       base.certainty != GW_CERTAINTY_PARTIAL)) {
+	/* Grid size alone may look more certain; work that is known is preferred. */
+	if (count && !(g.points && base.certainty != GW_CERTAINTY_PARTIAL &&
+		       (base.source > GW_SOURCE_STATIC ||
+			(!transfers_only(&base) && (double)base.unexplained <= DOUBTFUL)))) {
 		other = by_times(&v, e, r, count);
 		if (!(g.deviation <= other.deviation))
 			g = other;

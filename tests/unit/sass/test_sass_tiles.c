@@ -124,6 +124,7 @@ TEST(tiles_of_a_grid_stride_loop_are_counted_to_the_edge)
 		assert_row(&work, GW_WORK_l2_read_bytes, sectors_of(size[i][0], size[i][1]));
 		assert_row(&work, GW_WORK_l2_write_bytes, sectors_of(size[i][0], size[i][1]));
 		assert_row(&work, GW_WORK_dram_read_bytes, (double)size[i][0] * size[i][1] * HALF);
+		assert_row(&work, GW_WORK_dram_write_bytes, 0); /* L2 has room for all */
 		/* One block gets each; its map comes before it. */
 		assert_row(&work, GW_WORK_copied_bytes, sectors_of(size[i][0], size[i][1]));
 		assert_row(&work, GW_WORK_warp_copy_chain, 2);
