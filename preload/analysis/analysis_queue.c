@@ -152,13 +152,6 @@ static uint32_t best(const struct queue *q, double (*worth)(uint32_t config), do
 	return found;
 }
 
-static double quick(uint32_t config)
-{
-	double us = likely_us(config);
-
-	return us < GW_ANALYSIS_COSTLY_MS * 1e3 ? 1 / us : 0;
-}
-
 /* GPU time per time of its analysis; a nanosecond of GPU time where none was measured. */
 static double gain(uint32_t config)
 {
@@ -184,16 +177,18 @@ bool gw_analysis_queue_worth(uint32_t config)
 	return !by_time || gw_analysis_queue_new_kernel(config) || likely_gain(config) >= 1e3;
 }
 
-/* 0: none waits but for a longer analysis. */
-static uint32_t next_by_time(void)
+/* By time of all that wait but for a longer analysis, else of the first queue with any. */
+uint32_t gw_analysis_queue_next(bool untimed)
 {
-	struct queue *const all[] = {&first_of_kernel, &untimed_rest, &args_arrived, &timed_ones};
+	static struct queue *const all[] = {&first_of_kernel, &untimed_rest, &args_arrived,
+					    &timed_ones, &shallow};
+	const bool any = by_time && !untimed;
 	struct queue *from = NULL;
 	uint32_t found = 0;
 	double most = 0;
 
-	for (unsigned k = 0; k < sizeof(all) / sizeof(*all); k++) {
-		const uint32_t i = best(all[k], likely_gain, &most);
+	for (unsigned k = 0; k < (untimed ? 2 : 5) && (!from || (any && k < 4)); k++) {
+		const uint32_t i = best(all[k], any ? likely_gain : gain, &most);
 
 		if (i == UINT32_MAX)
 			continue;
@@ -201,31 +196,6 @@ static uint32_t next_by_time(void)
 		found = i;
 	}
 	return from ? take(from, found) : 0;
-}
-
-uint32_t gw_analysis_queue_next(bool untimed)
-{
-	uint32_t i;
-	double most = 0;
-
-	i = by_time && !untimed ? next_by_time() : 0;
-	if (i)
-		return i;
-	if (first_of_kernel.count)
-		return take(&first_of_kernel, 0);
-	i = best(&untimed_rest, quick, &most);
-	if (i != UINT32_MAX)
-		return take(&untimed_rest, i);
-	if (args_arrived.count && !untimed)
-		return take(&args_arrived, 0);
-	i = best(&untimed_rest, gain, &most);
-	if (i != UINT32_MAX)
-		return take(&untimed_rest, i);
-	i = untimed ? UINT32_MAX : best(&timed_ones, gain, &most);
-	if (i != UINT32_MAX)
-		return take(&timed_ones, i);
-	i = untimed ? UINT32_MAX : best(&shallow, gain, &most);
-	return i != UINT32_MAX ? take(&shallow, i) : 0;
 }
 
 uint32_t gw_analysis_queue_untimed(void)

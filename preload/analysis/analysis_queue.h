@@ -14,12 +14,11 @@ enum {
 	GW_ANALYSIS_QUEUE = 8192, /**< configurations that can wait, of each of five kinds */
 	GW_ANALYSIS_CHOICE =
 		1024, /**< of these so many are chosen among, those that waited longest */
-	GW_ANALYSIS_COSTLY_MS = 10,  /**< CPU time from which on an analysis is costly */
 	GW_ANALYSIS_USUAL_US = 1000, /**< estimate of one while none of its kernel has run */
-	/** Configurations of a kernel that are analysed before its others wait with the timed ones:
-	 * a time predicts these better, and a kernel whose arguments change at each launch would
-	 * keep all others from their turn. */
-	GW_ANALYSIS_EACH = 8,
+	/** Configurations of a kernel that are analysed before its others wait with the timed ones,
+	 * as many as hashes may add before some return: a kernel whose arguments change at each
+	 * launch would keep all others from their turn. */
+	GW_ANALYSIS_EACH = 32,
 	GW_ANALYSIS_LAUNCH_NS = 10000, /**< the same of a launch's GPU time while none is timed */
 };
 
@@ -51,11 +50,11 @@ void gw_analysis_queue_timed(void);
 bool gw_analysis_queue_put_brief(uint32_t config);
 
 /**
- * The next one, which then no longer waits; 0: none. First those not timed when they were put:
- * the first of each kernel, then the cheapest by estimate, costly ones last: their times wait for
- * them. Timed ones follow by their GPU time per estimated time of analysis, and with them those
- * beyond GW_ANALYSIS_EACH of a kernel; those that were analysed briefly come last, in the same
- * order. @p untimed: only those not timed when they were put.
+ * The next one, which then no longer waits; 0: none. First those not timed when they were put,
+ * whose times wait for them: the first of each kernel, then the cheapest by estimate. Then those
+ * that have their arguments now. Timed ones follow by their GPU time per estimated time of
+ * analysis, and with them those beyond GW_ANALYSIS_EACH of a kernel; those that were analysed
+ * briefly come last, in the same order. @p untimed: only those not timed when they were put.
  */
 uint32_t gw_analysis_queue_next(bool untimed);
 
