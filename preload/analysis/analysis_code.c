@@ -19,7 +19,7 @@
 enum { GRID_STEPS = 50000, WARP_STEPS = 100000, BLOCK_STEPS = 50000, WARPS = 1024, BLOCKS = 8 };
 enum {
 	BRIEF = 4, /* a brief analysis takes 1/BRIEF of these steps, unless no warp ends then */
-	TILES = 8, /* of a kernel that goes from tile to tile a block takes more steps than of
+	TILES = 4, /* of a kernel that goes from tile to tile a block takes more steps than of
 		      others a grid: so many times as many for it, in a brief analysis too */
 };
 

@@ -138,17 +138,20 @@ static void predict_from_call(struct gw_record_launch *r)
 			1);
 }
 
-/* Predicted by times of its kernel alone while its code was yet to be analysed: anew, if that says
- * what it does. What stood published before the call stays. */
-static void add_work(struct gw_record_launch *r)
+/* Predicted by other shapes of its kernel, perhaps before its code was analysed: anew, with what is
+ * known of its work by now. What stood published before the call stays. */
+static void predict_again(struct gw_record_launch *r)
 {
-	struct gw_record_launch now = *r;
+	const float predicted = r->predicted, low = r->low, high = r->high;
 
-	if (!(r->flags & GW_LAUNCH_LATE) || r->tier != GW_TIER_WARM || r->work != GW_SOURCE_NONE)
+	if (!(r->flags & GW_LAUNCH_LATE) || r->tier != GW_TIER_WARM)
 		return;
-	gw_launch_predict(&now);
-	if (isfinite(now.predicted) && now.work != GW_SOURCE_NONE)
-		*r = now;
+	gw_launch_predict(r);
+	if (isfinite(r->predicted))
+		return;
+	r->predicted = predicted;
+	r->low = low;
+	r->high = high;
 }
 
 static struct gw_config_entry *pair_of(uint32_t config)
@@ -453,7 +456,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	if (isnan(r->predicted))
 		predict_from_call(r);
 	else
-		add_work(r);
+		predict_again(r);
 	r->flags |= GW_LAUNCH_MEASURED;
 	if (a) {
 		/* A graph's nodes may run on other GPUs than the stream it was launched into. */

@@ -412,6 +412,21 @@ TEST(a_few_blocks_that_work_long_make_it_less_sure)
 	assert_true(r->eval.sure < 0.9);
 }
 
+/* Eight warps compute, beside four that end at once; a block takes a good part of the steps. */
+TEST(a_block_that_stands_for_others_is_run_whole)
+{
+	const struct gw_ptx_report *r = snippet(
+		"setp.ge.u32 %p1, %r3, 256; @%p1 bra E; mov.u32 %r14, %r4; mov.u32 %r13, 0;\n"
+		"L: mad.lo.u32 %r14, %r14, 1664525, 1013904223; setp.lt.s32 %p1, %r14, 0;\n"
+		"@%p1 bra M; st.global.u32 [%rd1], %r3; M: add.u32 %r13, %r13, 1;\n"
+		"setp.lt.u32 %p2, %r13, 90000; @%p2 bra L;\n"
+		"E: ret;",
+		132, 384, 0, 0);
+
+	assert_int_equal(r->eval.coverage, GW_COVER_SAMPLED);
+	assert_true(fabs(snippet_stores(r).least / (132.0 * 8 * 45000) - 1) < 0.05);
+}
+
 /* Where nothing is left to chance it is sure. */
 TEST(the_last_block_s_own_work_is_counted_exactly)
 {

@@ -86,10 +86,13 @@ static uint32_t left_of(const struct cover *c, struct gw_dim3 block, bool left[W
 	return count;
 }
 
-static bool limited(const struct cover *c)
+/* The first block may take as much again: a part of it would show what its first warps do. */
+static bool limited(const struct sample *s)
 {
-	return c->failed || c->out->steps >= c->e->limits.steps ||
-	       c->out->warps_run >= c->e->limits.warps;
+	const struct gw_eval_limits *most = &s->c->e->limits;
+
+	return s->c->failed || s->c->out->steps >= (s->weight > 0 ? 1 : 2) * most->steps ||
+	       s->c->out->warps_run >= most->warps;
 }
 
 /* Run warp @p w for those that follow it and are left as well; how many it answers for. */
@@ -119,7 +122,7 @@ static void run_block(struct sample *s, uint32_t n)
 	uint32_t count = left_of(s->c, block, left), done = 0;
 	double cost = 0;
 
-	for (uint32_t i = 0; done < count && !limited(s->c); i++) {
+	for (uint32_t i = 0; done < count && !limited(s); i++) {
 		uint32_t w = (uint32_t)(fraction(n * ROOT + i * GW_GOLDEN) * WARPS_MOST), times;
 
 		/* Every one comes in the end, those drawn first, which are far apart. */
@@ -169,13 +172,21 @@ void gw_cover_sample(struct cover *c)
 	const struct gw_ir_program *p = c->e->p;
 	double rest = (double)c->out->warps - c->covered;
 	struct sample s = {.c = c};
+	uint64_t most = 0; /* steps of a block */
 
 	if (!gw_cover_sums(p, c->arena, &s.sums))
 		c->failed = true;
 	for (uint32_t i = 0; i < c->count; i++)
 		s.volume += c->boxes[i].volume;
-	for (uint32_t n = 0; c->count && c->out->complete && !limited(c); n++) {
+	for (uint32_t n = 0; c->count && c->out->complete && !limited(&s); n++) {
+		const uint64_t before = c->out->steps;
+
 		run_block(&s, n);
+		/* So would a part of another one. */
+		if (most < c->out->steps - before)
+			most = c->out->steps - before;
+		if (c->out->steps + most > c->e->limits.steps)
+			break;
 		if (s.blocks.count >= ENOUGH_FROM && error_of(&s, rest) < enough &&
 		    unseen_of(&s, rest) < hidden)
 			break;
