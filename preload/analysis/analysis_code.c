@@ -20,7 +20,7 @@ enum { GRID_STEPS = 50000, WARP_STEPS = 100000, BLOCK_STEPS = 50000, WARPS = 102
 enum {
 	BRIEF = 4, /* a brief analysis takes 1/BRIEF of these steps, unless no warp ends then */
 	TILES = 4, /* of a kernel that goes from tile to tile a block takes more steps than of
-		      others a grid: so many times as many for it, in a brief analysis too */
+		      others a grid: so many times as many in a brief analysis, then twice that */
 };
 
 /* A kernel as it is evaluated. */
@@ -252,8 +252,8 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 				     bool *limited, bool *refused)
 {
 	const bool tiles = copies_tiles(&d->program);
-	const uint64_t part = in->brief && !tiles ? BRIEF : 1, times = tiles ? TILES : 1,
-		       wide = tiles ? 2 : 1;
+	const uint64_t part = in->brief && !tiles ? BRIEF : 1,
+		       times = tiles ? TILES << !in->brief : 1, wide = tiles ? 2 : 1;
 	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[in->slot];
 	const struct gw_kernel kernel = {k->name,     k->registers,   k->static_shared, k->local,
 					 k->constant, k->max_threads, k->binary_version};
