@@ -18,7 +18,7 @@ enum {
 	GW_ANALYSIS_THREADS = 4, /**< most threads */
 	GW_ANALYSIS_JOBS = 16, /**< handed out at a time: what a round of the worker takes to run */
 	GW_ANALYSIS_FIRST_MS = 2000, /**< CPU time of all before threads lower their priority */
-	GW_ANALYSIS_LAUNCH_MS = 200, /**< longest analysis of one launch, CPU time */
+	GW_ANALYSIS_LAUNCH_MS = 300, /**< longest analysis of one launch, CPU time */
 };
 
 /** Life of a job. */

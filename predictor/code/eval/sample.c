@@ -86,12 +86,12 @@ static uint32_t left_of(const struct cover *c, struct gw_dim3 block, bool left[W
 	return count;
 }
 
-/* The first block may take as much again: a part of it would show what its first warps do. */
+/* The first block may take much more: a part of it would show what its first warps do. */
 static bool limited(const struct sample *s)
 {
 	const struct gw_eval_limits *most = &s->c->e->limits;
 
-	return s->c->failed || s->c->out->steps >= (s->weight > 0 ? 1 : 2) * most->steps ||
+	return s->c->failed || s->c->out->steps >= (s->weight > 0 ? 1 : 4) * most->steps ||
 	       s->c->out->warps_run >= most->warps;
 }
 
