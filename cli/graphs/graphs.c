@@ -90,16 +90,12 @@ void log_graphs_work(struct log_graphs *graphs, const struct gw_record_header *h
 {
 	const struct gw_record_graph_work *r = (const void *)record->head;
 	struct log_graph *g = row_of(graphs, process_of(header, host), r->graph);
-	struct gw_work part;
 
 	if (!g->work) {
 		g->work = gw_alloc(sizeof(*g->work));
 		gw_work_clear(g->work);
 	}
-	log_work_unpack((const void *)record->tail, r->count, &part);
-	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		if (part.q[i].source != GW_SOURCE_NONE)
-			g->work->q[i] = part.q[i];
+	log_work_put((const void *)record->tail, r->count, g->work);
 }
 
 /* As one launch that fills the GPU, for its kernels do so one after the other, or do not. */

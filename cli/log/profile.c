@@ -54,9 +54,8 @@ void log_profile_free(struct log_profile *p)
 	*p = (struct log_profile){0};
 }
 
-void log_work_unpack(const struct gw_record_quantity *parts, size_t count, struct gw_work *out)
+void log_work_put(const struct gw_record_quantity *parts, size_t count, struct gw_work *out)
 {
-	gw_work_clear(out);
 	for (size_t i = 0; i < count; i++)
 		if (parts[i].field < GW_WORK_FIELDS && parts[i].source <= GW_SOURCE_COUNTED)
 			out->q[parts[i].field] = (struct gw_quantity){
@@ -99,5 +98,7 @@ void log_work_drop(struct log_work *work)
 
 void log_work_of(const struct log_work *work, struct gw_work *out)
 {
-	log_work_unpack(work ? work->parts : NULL, work ? work->count : 0, out);
+	gw_work_clear(out);
+	if (work)
+		log_work_put(work->parts, work->count, out);
 }

@@ -28,14 +28,21 @@ static void on_work(struct trace *t, const struct log_event *e)
 {
 	const struct gw_record_work *w = (const void *)e->record->head;
 	struct trace_config *c = &t->configs[e->config];
+	struct log_work *all;
+	struct gw_work work;
 
+	gw_work_clear(&work);
+	if (c->last_work)
+		trace_work_of(t, c->last_work - 1, &work);
+	log_work_put((const void *)e->record->tail, w->count, &work);
+	all = log_work_pack(&work);
 	GW_GROW(t->works, &t->work_room, t->work_count + 1);
-	t->works[t->work_count] = (struct trace_work){e->config, c->last_work,
-						      (uint32_t)t->part_count, w->count, w->known};
-	GW_GROW(t->parts, &t->part_room, t->part_count + w->count);
-	if (w->count)
-		memcpy(t->parts + t->part_count, e->record->tail, w->count * sizeof(*t->parts));
-	t->part_count += w->count;
+	t->works[t->work_count] = (struct trace_work){
+		e->config, c->last_work, (uint32_t)t->part_count, all->count, w->known};
+	GW_GROW(t->parts, &t->part_room, t->part_count + all->count);
+	memcpy(t->parts + t->part_count, all->parts, all->count * sizeof(*t->parts));
+	t->part_count += all->count;
+	log_work_drop(all);
 	add_event(t, TRACE_WORK, t->work_count);
 	c->last_work = (uint32_t)++t->work_count;
 }
@@ -266,7 +273,8 @@ void trace_work_of(const struct trace *trace, uint32_t index, struct gw_work *ou
 {
 	const struct trace_work *w = &trace->works[index];
 
-	log_work_unpack(trace->parts + w->first, w->count, out);
+	gw_work_clear(out);
+	log_work_put(trace->parts + w->first, w->count, out);
 }
 
 uint32_t trace_work_known(const struct trace *trace, uint32_t config, uint64_t known)

@@ -17,11 +17,11 @@ struct trace_config {
 	struct gw_sketch *sums; /**< times, ns, of launches that sums hold; NULL: none */
 };
 
-/** A WORK record. */
+/** A WORK record, and what stays of those before it. */
 struct trace_work {
 	uint32_t config;       /**< position in gw_log.configs */
 	uint32_t before;       /**< 1 + position of the one it replaces; 0: none */
-	uint32_t first, count; /**< its parts in trace.parts */
+	uint32_t first, count; /**< the parts in trace.parts */
 	uint64_t known;        /**< observations that had been made */
 };
 

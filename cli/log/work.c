@@ -9,8 +9,8 @@
 
 /* A configuration of the log. NULL: nothing. */
 struct config {
-	struct log_work *code; /* what the code says, before more was known */
-	struct log_work *last; /* its last WORK; after log_works_end what is known in the end */
+	struct log_work *code; /* what the code says of rows that more is known of */
+	struct log_work *last; /* by its WORKs; after log_works_end what is known in the end */
 };
 
 struct log_works {
@@ -58,24 +58,35 @@ static enum holds holds(const struct log_work *work)
 	return most;
 }
 
+static void replace(struct log_work **at, const struct gw_work *work)
+{
+	log_work_drop(*at);
+	*at = log_work_pack(work);
+}
+
 void log_works_add(struct log_works *w, uint32_t config, const struct gw_log_record *record)
 {
 	const struct gw_record_work *r = (const void *)record->head;
-	struct log_work *before;
-	struct gw_work work;
+	struct gw_work before, work, code;
+	bool surer = false;
 	struct config *c;
 
 	GW_GROW(w->configs, &w->room, config + 1u);
 	w->count = w->count > config ? w->count : config + 1u;
 	c = &w->configs[config];
-	before = c->last;
-	log_work_unpack((const void *)record->tail, r->count, &work);
-	c->last = log_work_pack(&work);
+	log_work_of(c->last, &before);
+	log_work_of(c->code, &code);
+	work = before;
+	log_work_put((const void *)record->tail, r->count, &work);
 	/* What the code says helps to scale what was counted later. */
-	if (!c->code && holds(before) == CODE && holds(c->last) != CODE)
-		c->code = before;
-	else
-		log_work_drop(before);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (before.q[i].source == GW_SOURCE_STATIC && work.q[i].source > GW_SOURCE_STATIC) {
+			code.q[i] = before.q[i];
+			surer = true;
+		}
+	replace(&c->last, &work);
+	if (surer)
+		replace(&c->code, &code);
 }
 
 /* Scaled, or from the code: beside it stand the limits that its own samples set. */
@@ -115,8 +126,7 @@ static void settle(struct config *c, const struct gw_predictor *p, uint32_t id)
 	log_work_of(c->last, &last);
 	if (!add_most(&work, &last) && !counted)
 		return;
-	log_work_drop(c->last);
-	c->last = log_work_pack(&work);
+	replace(&c->last, &work);
 }
 
 /* To a predictor, what @p work says of amounts. */

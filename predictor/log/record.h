@@ -14,9 +14,10 @@
 enum {
 	/**
 	 * Version 1 had no WORK, PUBLISHED, CLOCK, SLOW, and no tier and work in LAUNCH. Versions 1
-	 * and 2 have blocks GWB1 only, version 3 may have both.
+	 * and 2 have blocks GWB1 only, later ones may have both. Since version 4 a WORK names the rows
+	 * that changed.
 	 */
-	GW_LOG_VERSION = 3,
+	GW_LOG_VERSION = 4,
 	GW_BLOCK_MAGIC = 0x31425747,  /**< "GWB1" in the file */
 	GW_PACKED_MAGIC = 0x32425747, /**< "GWB2" in the file */
 	GW_BLOCK_MAX = 1 << 20,       /**< most bytes of records in a block */

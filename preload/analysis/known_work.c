@@ -14,6 +14,7 @@
 /* One row that is known. */
 struct part {
 	uint8_t field, source;
+	bool news; /* to be published */
 	float confidence;
 	double value;
 };
@@ -29,8 +30,7 @@ struct parts {
 struct known {
 	uint32_t next; /* in the list of those to be published */
 	bool listed;
-	bool code_changed; /* `by_code` has news */
-	uint64_t launches; /* of the configuration when it was written again last */
+	uint64_t launches; /* of the configuration when all was written last */
 	struct parts work;
 	struct parts by_code; /* by code analysis, of rows that were measured as well */
 };
@@ -39,7 +39,10 @@ struct known {
 struct open {
 	struct known *known;
 	struct gw_work work, by_code;
+	bool news[GW_WORK_FIELDS], code_news[GW_WORK_FIELDS];
 };
+
+enum { MORE_SINCE = -1 }; /* in place of `launches`: something of it was written since */
 
 static struct known **works;           /* [GW_CONFIGS_MAX], by configuration */
 static uint32_t count, changed;        /* changed: head of the list, 0 = empty */
@@ -80,11 +83,14 @@ static struct gw_quantity quantity(const struct part *p)
 		.value = p->value, .source = p->source, .confidence = p->confidence};
 }
 
-static void read(const struct parts *from, struct gw_work *out)
+static void read(const struct parts *from, struct gw_work *out, bool news[])
 {
 	gw_work_clear(out);
-	for (uint32_t i = 0; i < from->count; i++)
+	memset(news, 0, GW_WORK_FIELDS * sizeof(*news));
+	for (uint32_t i = 0; i < from->count; i++) {
 		out->q[from->part[i].field] = quantity(&from->part[i]);
+		news[from->part[i].field] = from->part[i].news;
+	}
 }
 
 static bool is_known(const struct gw_work *work)
@@ -105,7 +111,7 @@ static bool dropped(void)
 }
 
 /* False where there is no room: what stood there stays. */
-static bool keep(struct parts *to, const struct gw_work *work)
+static bool keep(struct parts *to, const struct gw_work *work, const bool news[])
 {
 	struct part part[GW_WORK_FIELDS], *room = to->part;
 	uint32_t n = 0;
@@ -114,8 +120,8 @@ static bool keep(struct parts *to, const struct gw_work *work)
 		const struct gw_quantity *q = &work->q[i];
 
 		if (q->source != GW_SOURCE_NONE)
-			part[n++] = (struct part){(uint8_t)i, (uint8_t)q->source, q->confidence,
-						  q->value};
+			part[n++] = (struct part){(uint8_t)i, (uint8_t)q->source, news[i],
+						  q->confidence, q->value};
 	}
 	if (n > to->count) {
 		const size_t more = (n - to->count) * sizeof(*part), copies = (COPIES - 1) * more;
@@ -135,8 +141,8 @@ static bool keep(struct parts *to, const struct gw_work *work)
 }
 
 /*
- * Counts of mode watch are refined as long as it runs, each time in a record of some 200 bytes:
- * what moves by less than this, and is hardly surer, stays.
+ * Counts of mode watch are refined as long as it runs, each time in a record: what moves by less
+ * than this, and is hardly surer, stays.
  */
 static const double MOVES = 0.02;
 static const float SURER = 0.1f;
@@ -178,13 +184,15 @@ static bool learn(struct open *o, unsigned field, const struct gw_quantity *from
 
 	if (from->source == GW_SOURCE_STATIC && to->source > GW_SOURCE_STATIC) {
 		news = remember(o, field, from);
-		o->known->code_changed |= news;
+		o->code_news[field] |= news;
 		return news;
 	}
 	/* What was published before a count came is known to predictor and log. */
 	if (from->source > GW_SOURCE_STATIC && isfinite(from->value))
-		o->known->code_changed |= remember(o, field, to) && o->known->listed;
-	return merge(to, from);
+		o->code_news[field] |= remember(o, field, to) && o->news[field];
+	news = merge(to, from);
+	o->news[field] |= news;
+	return news;
 }
 
 void gw_work_offer(uint32_t config, const struct gw_work *part)
@@ -197,12 +205,12 @@ void gw_work_offer(uint32_t config, const struct gw_work *part)
 	o.known = make(config);
 	if (!o.known)
 		return;
-	read(&o.known->work, &o.work);
-	read(&o.known->by_code, &o.by_code);
+	read(&o.known->work, &o.work, o.news);
+	read(&o.known->by_code, &o.by_code, o.code_news);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		news |= learn(&o, i, &part->q[i]);
-	if (!keep(&o.known->work, &o.work) || !keep(&o.known->by_code, &o.by_code) || !news ||
-	    o.known->listed)
+	if (!keep(&o.known->work, &o.work, o.news) ||
+	    !keep(&o.known->by_code, &o.by_code, o.code_news) || !news || o.known->listed)
 		return;
 	o.known->listed = true;
 	o.known->next = changed;
@@ -222,16 +230,16 @@ struct gw_quantity gw_work_row(uint32_t config, enum gw_work_field field)
 void gw_work_by_code(uint32_t config, struct gw_work *out)
 {
 	const struct known *k = known_of(config);
-	struct gw_work from_code;
+	struct open o;
 
 	gw_work_clear(out);
 	if (!k)
 		return;
-	read(&k->work, out);
-	read(&k->by_code, &from_code);
+	read(&k->work, out, o.news);
+	read(&k->by_code, &o.by_code, o.code_news);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		if (out->q[i].source != GW_SOURCE_STATIC)
-			out->q[i] = from_code.q[i];
+			out->q[i] = o.by_code.q[i];
 }
 
 _Static_assert(sizeof(struct gw_record_work) == sizeof(struct gw_record_graph_work) &&
@@ -240,7 +248,7 @@ _Static_assert(sizeof(struct gw_record_work) == sizeof(struct gw_record_graph_wo
 	       "both records are written alike");
 
 static void write_parts(enum gw_record_kind kind, uint32_t id, uint64_t known,
-			const struct gw_work *work)
+			const struct gw_work *work, const bool named[])
 {
 	struct gw_record_work r = {.config = id, .known = known};
 	struct gw_record_quantity parts[GW_WORK_FIELDS];
@@ -248,7 +256,7 @@ static void write_parts(enum gw_record_kind kind, uint32_t id, uint64_t known,
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
 		const struct gw_quantity *q = &work->q[i];
 
-		if (q->source != GW_SOURCE_NONE)
+		if (q->source != GW_SOURCE_NONE && (!named || named[i]))
 			parts[r.count++] = (struct gw_record_quantity){.field = (uint16_t)i,
 								       .source = (uint8_t)q->source,
 								       .confidence = q->confidence,
@@ -259,23 +267,41 @@ static void write_parts(enum gw_record_kind kind, uint32_t id, uint64_t known,
 
 void gw_work_of_graph(uint32_t graph, const struct gw_work *work)
 {
-	write_parts(GW_RECORD_GRAPH_WORK, graph, 0, work);
+	write_parts(GW_RECORD_GRAPH_WORK, graph, 0, work, NULL);
 }
 
-/* A record has one value of a row: what code says (@p by_code) stands before what counts say. */
-static void say(struct gw_predictor_set *predictors, uint32_t config, bool by_code, bool news)
+static void mark(struct parts *parts, bool news)
 {
-	struct gw_work work;
+	for (uint32_t i = 0; i < parts->count; i++)
+		parts->part[i].news = news;
+}
 
-	for (unsigned left = 1 + by_code; left--;) {
-		if (left)
-			gw_work_by_code(config, &work);
-		else
-			read(&works[config]->work, &work);
-		write_parts(GW_RECORD_WORK, config, gw_predictor_set_observations(predictors),
-			    &work);
-		if (news)
-			gw_predictor_set_work(predictors, config, &work);
+/* A record has one value of a row: what code says stands before what counts say. */
+static void say(struct gw_predictor_set *predictors, uint32_t config, bool tell)
+{
+	struct known *k = works[config];
+	struct gw_work before;
+	struct open o;
+	bool both = false;
+
+	read(&k->work, &o.work, o.news);
+	read(&k->by_code, &o.by_code, o.code_news);
+	mark(&k->work, false);
+	mark(&k->by_code, false);
+	before = o.work;
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		if (o.code_news[i])
+			before.q[i] = o.by_code.q[i];
+		both |= o.code_news[i];
+		o.news[i] |= o.code_news[i];
+	}
+	for (unsigned left = 1 + both; left--;) {
+		const struct gw_work *work = left ? &before : &o.work;
+
+		write_parts(GW_RECORD_WORK, config, gw_predictor_set_observations(predictors), work,
+			    both && !left ? o.code_news : o.news);
+		if (tell)
+			gw_predictor_set_work(predictors, config, work);
 	}
 }
 
@@ -287,8 +313,8 @@ void gw_work_publish(struct gw_predictor_set *predictors)
 
 		changed = k->next;
 		k->listed = false;
-		say(predictors, config, k->code_changed, true);
-		k->code_changed = false;
+		k->launches = (uint64_t)MORE_SINCE;
+		say(predictors, config, true);
 	}
 }
 
@@ -309,11 +335,15 @@ void gw_work_repeat(struct gw_predictor_set *predictors, uint32_t losses)
 			return;
 		}
 		e = gw_config_entry(repeated);
-		/* What is listed comes anyway; a new file of a ring needs that of what goes on. */
-		if (!k || k->listed || (gw_log_ring() && k->launches == e->launches))
+		/* A new file of a ring needs that of what goes on. */
+		if (!k || (gw_log_ring() && k->launches == e->launches))
 			continue;
 		k->launches = e->launches;
-		say(predictors, repeated, k->by_code.count != 0, false);
+		mark(&k->work, true);
+		mark(&k->by_code, true);
+		if (k->listed) /* all of it comes anyway */
+			continue;
+		say(predictors, repeated, false);
 		written++;
 	}
 }

@@ -222,7 +222,7 @@ TEST(newer_version_is_refused_with_a_remedy)
 	lb_record(&b, GW_RECORD_HEADER, &r, sizeof(r), "host=x", 7);
 	lb_end(&b);
 	assert_false(read_it(&b, b.length, &seen, &status));
-	assert_non_null(strstr(status.error, "version 4"));
+	assert_non_null(strstr(status.error, "version 5"));
 	assert_non_null(strstr(status.error, "newer one"));
 	assert_int_equal(seen.records, 0);
 	lb_free(&b);

@@ -120,6 +120,28 @@ TEST_WITH(what_the_code_reported_before_tells_how, begin, end)
 	assert_true(fabs(q.value / 1.6e6 - 1) < 0.01);
 }
 
+/* A record has the rows that changed: others stay. */
+TEST_WITH(rows_that_a_record_does_not_name_stay, begin, end)
+{
+	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1e6);
+	tell(SMALL, GW_WORK_dram_write_bytes, GW_SOURCE_COUNTED, 2e6);
+	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 3e6);
+	log_works_end(works, &all);
+	assert_true(known(SMALL, GW_WORK_dram_read_bytes).value == 3e6);
+	assert_true(known(SMALL, GW_WORK_dram_write_bytes).value == 2e6);
+}
+
+/* It scales counts, whatever else was counted before it was read. */
+TEST_WITH(what_the_code_reported_later_tells_how, begin, end)
+{
+	tell(SMALL, GW_WORK_inst_executed, GW_SOURCE_COUNTED, 1e5);
+	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 5e5);
+	tell(LARGE, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 1e6);
+	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 8e5);
+	log_works_end(works, &all);
+	assert_true(fabs(known(LARGE, GW_WORK_dram_read_bytes).value / 1.6e6 - 1) < 0.01);
+}
+
 TEST_WITH(code_alone_is_reported_as_it_is, begin, end)
 {
 	struct gw_work work;

@@ -151,6 +151,22 @@ static void take_launch(const struct gw_record_launch *l)
 	seen[seen_count++] = (struct once){l->start_ns, l->stream, l->node, l->config, 0};
 }
 
+/* In the place of an earlier one of its row. */
+static void put_part(struct row *r, const char *part)
+{
+	struct gw_record_quantity q;
+	uint32_t at = 0;
+
+	memcpy(&q, part, sizeof q);
+	while (at < r->parts && r->work[at].field != q.field)
+		at++;
+	if (at == r->parts)
+		r->work = realloc(r->work, ++r->parts * sizeof q);
+	if (!r->work)
+		fail("no memory", 0);
+	r->work[at] = q;
+}
+
 static void take_work(const struct gw_record_work *w, const char *end)
 {
 	const char *parts = (const char *)(w + 1);
@@ -160,11 +176,8 @@ static void take_work(const struct gw_record_work *w, const char *end)
 		fail("work cut short", 0);
 	if (!w->config || w->config >= row_count || !rows[w->config].config.id)
 		fail("work of a configuration that was not reported before", w->config);
-	rows[w->config].work = realloc(rows[w->config].work, size + 1);
-	if (!rows[w->config].work)
-		fail("no memory", 0);
-	memcpy(rows[w->config].work, parts, size);
-	rows[w->config].parts = w->count;
+	for (uint32_t i = 0; i < w->count; i++)
+		put_part(&rows[w->config], parts + i * sizeof(struct gw_record_quantity));
 }
 
 static void take_aggregate(const struct gw_record_aggregate *a)

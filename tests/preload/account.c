@@ -170,7 +170,7 @@ static void take_digest(struct account *a, uint32_t digest)
 		a->digests += digest != 0;
 }
 
-/* The last of a configuration says all that is known. */
+/* Rows that it names replace those of earlier ones. */
 static void take_work(struct reading *r, const struct gw_record_work *w,
 		      const struct gw_record_quantity *part)
 {
@@ -182,10 +182,8 @@ static void take_work(struct reading *r, const struct gw_record_work *w,
 	if (i == sizeof(a->work) / sizeof(*a->work))
 		return;
 	a->works += i == a->works;
-	a->work[i] = (struct known_work){
-		.config = w->config,
-		.blocks = r->config[w->config < CONFIGS_MAX ? w->config : 0].grid_x,
-	};
+	a->work[i].config = w->config;
+	a->work[i].blocks = r->config[w->config < CONFIGS_MAX ? w->config : 0].grid_x;
 	for (uint32_t k = 0; k < w->count; k++) {
 		a->work[i].counted[part[k].field] = part[k].source == GW_SOURCE_COUNTED;
 		a->work[i].value[part[k].field] = part[k].value;

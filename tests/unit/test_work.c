@@ -14,7 +14,7 @@ enum { CONFIGS = 100 };
 static struct {
 	struct gw_record_work head;
 	struct gw_record_quantity part[GW_WORK_FIELDS];
-} written;
+} written, first; /* the last one, and that before */
 static struct gw_work reported,
 	before; /* last reported to the predictor, and the time before that */
 static uint32_t records, last_reported;
@@ -63,6 +63,7 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 	assert_int_equal(kind, GW_RECORD_WORK);
 	assert_int_equal(size, sizeof(written.head));
 	assert_true(tail_size <= sizeof(written.part));
+	first = written;
 	memcpy(&written.head, head, size);
 	memcpy(written.part, tail, tail_size);
 	assert_int_equal(tail_size, written.head.count * sizeof(*written.part));
@@ -179,7 +180,11 @@ TEST_WITH(news_are_published_once_with_all_that_is_known, start, NULL)
 	offer(3, GW_WORK_inst_executed, 101, GW_SOURCE_COUNTED);
 	gw_work_publish(predictors());
 	assert_int_equal(records, 2);
-	assert_int_equal(written.head.count, 2);
+	/* Into the log only what changed, to the predictor all of it. */
+	assert_int_equal(written.head.count, 1);
+	assert_int_equal(written.part[0].field, GW_WORK_inst_executed);
+	assert_true(written.part[0].value == 101);
+	assert_true(reported.q[GW_WORK_pipe_fma].value == 20);
 }
 
 static struct gw_quantity row(const struct gw_work *work, enum gw_work_field field)
@@ -198,6 +203,8 @@ TEST_WITH(code_read_after_a_count_is_reported_beside_it, start, NULL)
 	assert_int_equal(records, 3);
 	assert_int_equal(row(&before, GW_WORK_inst_executed).source, GW_SOURCE_STATIC);
 	assert_true(row(&before, GW_WORK_inst_executed).value == 50);
+	assert_int_equal(written.head.count, 1); /* the count stands again in that row */
+	assert_true(written.part[0].value == 100);
 	assert_int_equal(row(&reported, GW_WORK_inst_executed).source, GW_SOURCE_COUNTED);
 	assert_true(row(&reported, GW_WORK_inst_executed).value == 100);
 	assert_true(value_of(3, GW_WORK_inst_executed) == 100);
@@ -265,25 +272,52 @@ TEST_WITH(work_is_written_again_where_the_log_lost_some, start, NULL)
 	assert_int_equal(last_reported, 0);
 	gw_work_repeat(predictors(), 1);
 	assert_int_equal(records, 6);
-	offer(2, GW_WORK_inst_executed, 5, GW_SOURCE_COUNTED);
-	gw_work_repeat(predictors(), 2); /* the new one is written when it is published */
+	offer(2, GW_WORK_pipe_fma, 5, GW_SOURCE_COUNTED);
+	gw_work_repeat(predictors(), 2); /* the new one is written when it is published … */
 	assert_int_equal(records, 8);
+	gw_work_publish(predictors());
+	assert_int_equal(records, 9);
+	assert_int_equal(written.head.count, 2); /* … with what was lost */
 }
 
-TEST_WITH(in_a_new_file_of_a_ring_it_is_that_of_what_was_launched_since, start, NULL)
+/* What it was in the file before goes with it. */
+TEST_WITH(work_is_written_again_with_what_its_code_says, start, NULL)
+{
+	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
+	offer(3, GW_WORK_pipe_fma, 9, GW_SOURCE_STATIC);
+	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
+	gw_work_publish(predictors());
+	assert_int_equal(records, 2);
+	gw_work_repeat(predictors(), 1);
+	assert_int_equal(records, 4);
+	assert_int_equal(first.head.count, 2);
+	assert_true(first.part[0].value == 50 && first.part[1].value == 9);
+	assert_int_equal(written.head.count, 1);
+	assert_true(written.part[0].value == 100);
+}
+
+TEST_WITH(in_a_new_file_of_a_ring_it_is_that_of_what_goes_on, start, NULL)
 {
 	ring = true;
 	for (uint32_t i = 1; i <= 3; i++)
 		offer(i, GW_WORK_inst_executed, 100 * i, GW_SOURCE_COUNTED);
 	gw_work_publish(predictors());
-	entries[2].launches = 9;
 	gw_work_repeat(predictors(), 1);
-	assert_int_equal(records, 4);
-	assert_int_equal(written.head.config, 2);
-	entries[3].launches = 9;
+	assert_int_equal(records, 6);
+	entries[2].launches = 9;
 	gw_work_repeat(predictors(), 2);
-	assert_int_equal(records, 5);
+	assert_int_equal(records, 7);
+	assert_int_equal(written.head.config, 2);
+	/* News may be in the new file already, and then the rest is to be there, too. */
+	offer(3, GW_WORK_pipe_fma, 5, GW_SOURCE_COUNTED);
+	gw_work_publish(predictors());
+	assert_int_equal(written.head.count, 1);
+	gw_work_repeat(predictors(), 3);
+	assert_int_equal(records, 9);
 	assert_int_equal(written.head.config, 3);
+	assert_int_equal(written.head.count, 2);
+	gw_work_repeat(predictors(), 4);
+	assert_int_equal(records, 9);
 }
 
 TEST_WITH(an_offer_without_memory_takes_none, start, NULL)
