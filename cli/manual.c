@@ -258,8 +258,9 @@ static void log_packing(enum gw_document d)
 		d, "Packed records are the output of a binary range coder like LZMA's "
 		   "(probabilities of 11 bits that start at 1024 and move by a sixteenth, range "
 		   "and code of 32 bits, normalized below 2^24, a first byte of 0). Each block "
-		   "starts with a new model. First come 16 plain bits: the step, of which the "
-		   "times in the block are multiples. Then each record starts with a bit: "
+		   "starts with a new model. First come 16 plain bits of 0, left out before "
+		   "version 4 and where the block starts with HEADER; then 16 of the step, of "
+		   "which the times in the block are multiples. Each record starts with a bit: "
 		   "whether it is a LAUNCH. A number is coded as the count of its bits (a tree "
 		   "of 7 bits), then up to 3 bits after the leading one (a tree for each count), "
 		   "then the rest as plain bits; a difference has its sign in the lowest bit.\n\n"
@@ -272,7 +273,10 @@ static void log_packing(enum gw_document d)
 		   "the launch before, duration_ns against the last of the configuration, both "
 		   "in steps. In any other record, kind and length are numbers, and each byte "
 		   "equals that of the last record of its kind at the same place, or is coded by "
-		   "a tree of 8 bits that the byte before selects. predictor/log/block_model.h "
+		   "a tree of 8 bits that the byte before selects; but where the 16 bits of 0 "
+		   "are, parts of WORK and GRAPH_WORK are expected to be like the last part of "
+		   "their row, and records with texts, and STACK, to go on as they did behind "
+		   "the same three bytes. predictor/log/block_model.h "
 		   "defines the contexts, which a decoder must share: encoder and decoder are "
 		   "one description, and a decoder is its functions with `decode` set.");
 }
@@ -281,7 +285,7 @@ static void log_frame(enum gw_document d)
 {
 	gw_document_text(
 		d, "A log is a sequence of blocks without gaps; a block is a header and data. "
-		   "All numbers are little-endian. The header of a block of version 3:");
+		   "All numbers are little-endian. The header of a block since version 3:");
 	gw_document_fields(d);
 	gw_document_field(d, "magic", "u32", "", "0x32425747: the letters GWB2");
 	gw_document_field(d, "crc", "u32", "",

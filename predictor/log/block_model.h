@@ -21,7 +21,11 @@ enum {
 	CONFIGS = 1 << 12,  /* … and for the last launch of a configuration */
 	KINDS_KEPT = 32,
 	STEP_MOST = 1 << 16,
+	MATCH_BITS = 12,
 };
+
+/* What a byte is expected to be: that of the last record of the kind, … */
+enum way { AS_BEFORE, AS_ROW, AS_TEXT, WAYS };
 
 enum column {
 	COLUMN_CONFIG,
@@ -46,6 +50,9 @@ enum column {
 
 typedef uint16_t probability;
 
+/* Called in many places: inlined they are twice the code and no faster (tests/bench/log_pack). */
+#define APART static __attribute__((noinline))
+
 struct number_model {
 	probability length[HINTS][1 << LENGTH_BITS];
 	probability top[65][1 << TOP_BITS];
@@ -63,14 +70,17 @@ struct gw_block_model {
 	/* The model. */
 	struct number_model number[COLUMNS];
 	probability launch[4], same[8], known[2], predicted[4], call[4], whole[2];
-	probability equal[4][64], literal[256][256];
+	probability equal[WAYS][4][64], literal[256][256];
 	uint32_t by_context[CONTEXTS], by_config[CONFIGS]; /* offset in the block plus one */
 	uint32_t of_kind[KINDS_KEPT];
+	uint32_t of_row[256], after[1 << MATCH_BITS]; /* offsets: of parts; behind three bytes */
+	uint8_t next_row[256];
 	uint8_t hint_start[CONFIGS], hint_duration[CONFIGS];
 	unsigned launches_seen, sames_seen, calls_seen; /* the last outcomes, as bits */
 	uint32_t last[3];                               /* keys of the last launches */
 	struct gw_record_launch before;                 /* the last one */
 	uint64_t step;
+	bool older; /* before version 4: AS_BEFORE alone */
 };
 
 static inline void model_begin(struct gw_block_model *m)
@@ -101,7 +111,7 @@ static inline unsigned get_byte(struct gw_block_model *m)
 	return 0;
 }
 
-static inline void shift_low(struct gw_block_model *m)
+APART void shift_low(struct gw_block_model *m)
 {
 	if (m->low < 0xff000000u || m->low > UINT32_MAX) {
 		unsigned carry = (unsigned)(m->low >> 32), byte = m->cache;
@@ -148,6 +158,11 @@ static inline unsigned code_bit(struct gw_block_model *m, bool decode, probabili
 	return bit;
 }
 
+APART unsigned code_flag(struct gw_block_model *m, bool decode, probability *p, unsigned bit)
+{
+	return code_bit(m, decode, p, bit);
+}
+
 /* The lowest @p bits bits of @p value, none more probable than the other. */
 static inline uint64_t code_plain(struct gw_block_model *m, bool decode, unsigned bits,
 				  uint64_t value)
@@ -170,8 +185,8 @@ static inline uint64_t code_plain(struct gw_block_model *m, bool decode, unsigne
 	return result;
 }
 
-static inline unsigned code_tree(struct gw_block_model *m, bool decode, probability *tree,
-				 unsigned bits, unsigned value)
+APART unsigned code_tree(struct gw_block_model *m, bool decode, probability *tree, unsigned bits,
+			 unsigned value)
 {
 	unsigned node = 1;
 
@@ -209,8 +224,8 @@ static inline uint64_t code_number(struct gw_block_model *m, bool decode, enum c
 }
 
 /* A difference: the sign goes to the lowest bit. */
-static inline uint64_t code_signed(struct gw_block_model *m, bool decode, enum column column,
-				   unsigned hint, uint64_t difference)
+APART uint64_t code_signed(struct gw_block_model *m, bool decode, enum column column, unsigned hint,
+			   uint64_t difference)
 {
 	uint64_t folded = difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
 
@@ -240,7 +255,7 @@ static inline uint64_t code_time(struct gw_block_model *m, bool decode, enum col
 	*hint = hint_of((uint64_t)steps);
 	if (m->step == 1)
 		return (uint64_t)steps;
-	if (code_bit(m, decode, &m->whole[column == COLUMN_START], rest != 0))
+	if (code_flag(m, decode, &m->whole[column == COLUMN_START], rest != 0))
 		rest = (int64_t)code_number(m, decode, COLUMN_REST, 0, (uint64_t)rest);
 	else
 		rest = 0;
@@ -287,7 +302,7 @@ static inline void code_kind(struct gw_block_model *m, bool decode,
 			     const struct gw_record_launch *like, struct gw_record_launch *l)
 {
 	unsigned differs =
-		code_bit(m, decode, &m->same[m->sames_seen & 7], !decode && !same_kind(l, like));
+		code_flag(m, decode, &m->same[m->sames_seen & 7], !decode && !same_kind(l, like));
 
 	m->sames_seen = m->sames_seen << 1 | differs;
 	if (!differs) {
@@ -335,8 +350,8 @@ static inline void code_prediction(struct gw_block_model *m, bool decode,
 		 mine_high = bits_of(l->high), moved;
 	unsigned news = mine != p || mine_low != low || mine_high != high;
 
-	news = code_bit(m, decode, &m->predicted[(l->known != last->known) * 2 + (l->tier == 3)],
-			news);
+	news = code_flag(m, decode, &m->predicted[(l->known != last->known) * 2 + (l->tier == 3)],
+			 news);
 	moved = news ? (uint32_t)code_signed(m, decode, COLUMN_PREDICTED, 0,
 					     (uint64_t)(int64_t)(int32_t)(mine - p))
 		     : 0;
@@ -374,14 +389,14 @@ static inline void code_launch(struct gw_block_model *m, bool decode, unsigned c
 	code_kind(m, decode, &like, l);
 	place = config_place(l->config);
 	launch_at(raw, m->by_config[place], &last);
-	news = code_bit(m, decode, &m->known[0], l->known != m->before.known);
+	news = code_flag(m, decode, &m->known[0], l->known != m->before.known);
 	l->known = news ? (uint32_t)(m->before.known +
 				     code_signed(m, decode, COLUMN_KNOWN, 0,
 						 (uint64_t)(int64_t)(int32_t)(l->known -
 									      m->before.known)))
 			: m->before.known;
 	code_prediction(m, decode, &last, l);
-	later = code_bit(m, decode, &m->call[m->calls_seen & 3], l->call_ns != m->before.call_ns);
+	later = code_flag(m, decode, &m->call[m->calls_seen & 3], l->call_ns != m->before.call_ns);
 	m->calls_seen = m->calls_seen << 1 | later;
 	l->call_ns = later ? m->before.call_ns + code_signed(m, decode, COLUMN_CALL, 0,
 							     l->call_ns - m->before.call_ns)
@@ -407,13 +422,61 @@ static inline void code_launch(struct gw_block_model *m, bool decode, unsigned c
 
 /* ---- other records ---- */
 
-/* Byte by byte, each like that of the last of its kind, or like others after the byte before it. */
+/* Where what goes on stands. */
+struct guess {
+	uint32_t at, length; /* 0: nowhere; AS_TEXT: bytes that were right */
+	unsigned row;        /* AS_ROW: the low byte of the last part's row */
+};
+
+static inline enum way way_of(const struct gw_block_model *m, unsigned kind)
+{
+	const uint64_t texts = UINT64_C(1) << GW_RECORD_MODULE | UINT64_C(1) << GW_RECORD_KERNEL |
+			       UINT64_C(1) << GW_RECORD_PROFILE |
+			       UINT64_C(1) << GW_RECORD_ANALYSIS | UINT64_C(1) << GW_RECORD_OBJECT |
+			       UINT64_C(1) << GW_RECORD_FRAME | UINT64_C(1) << GW_RECORD_STACK;
+
+	if (m->older || kind > 63)
+		return AS_BEFORE;
+	if (kind == GW_RECORD_WORK || kind == GW_RECORD_GRAPH_WORK)
+		return AS_ROW;
+	return texts >> kind & 1 ? AS_TEXT : AS_BEFORE;
+}
+
+/* Byte @p place of a part is @p byte, at @p at: parts are like the last one of their row. */
+static inline void on_part(struct gw_block_model *m, struct guess *g, uint32_t place, unsigned byte,
+			   uint32_t at)
+{
+	if (place)
+		return;
+	m->next_row[g->row] = (uint8_t)byte;
+	g->row = byte;
+	g->at = m->of_row[byte];
+	m->of_row[byte] = at;
+}
+
+/* Text goes on as it did behind the same three bytes. */
+static inline void on_text(struct gw_block_model *m, struct guess *g, bool right,
+			   const unsigned char *raw, uint32_t at)
+{
+	uint32_t *after =
+		&m->after[((uint32_t)raw[at] << 16 | (uint32_t)raw[at - 1] << 8 | raw[at - 2]) *
+				  0x9e3779b1u >>
+			  (32 - MATCH_BITS)];
+
+	g->at = g->at && right ? g->at + 1 : *after;
+	g->length = g->at && right ? g->length + 1 : 0;
+	*after = at + 1;
+}
+
+/* Byte by byte, each as expected, or like others after the byte before it. */
 static inline void code_other(struct gw_block_model *m, bool decode, unsigned char *raw,
 			      uint32_t at, uint32_t room)
 {
 	struct gw_record head = {0}, before = {0};
 	const unsigned char *like = NULL;
+	struct guess g = {0};
 	unsigned hits = 0;
+	enum way by;
 
 	if (!decode)
 		memcpy(&head, raw + at, sizeof(head));
@@ -429,16 +492,34 @@ static inline void code_other(struct gw_block_model *m, bool decode, unsigned ch
 		like = raw + m->of_kind[head.kind % KINDS_KEPT] - 1;
 		memcpy(&before, like, sizeof(before));
 	}
+	by = way_of(m, head.kind);
 	for (uint32_t i = sizeof(head); i < head.length && !m->broken; i++) {
-		unsigned expected = i < before.length ? like[i] : 0, here = raw[at + i];
-		unsigned differs =
-			code_bit(m, decode, &m->equal[hits][i < 63 ? i : 63], here != expected);
+		const bool part = by == AS_ROW && i >= sizeof(struct gw_record_work);
+		unsigned expected = i < before.length ? like[i] : 0, here = raw[at + i], differs;
+		uint32_t place = i;
+		enum way way = AS_BEFORE;
 
+		if (part) {
+			way = by;
+			place = (i - sizeof(struct gw_record_work)) %
+				sizeof(struct gw_record_quantity);
+			expected = !place ? m->next_row[g.row] : g.at ? raw[g.at + place] : 0;
+		} else if (g.at) {
+			way = by;
+			place = g.length;
+			expected = raw[g.at];
+		}
+		differs = code_bit(m, decode, &m->equal[way][hits][place < 63 ? place : 63],
+				   here != expected);
 		hits = (hits << 1 | differs) & 3;
 		if (differs)
 			expected = code_tree(m, decode, m->literal[raw[at + i - 1]], 8, here);
 		if (decode)
 			raw[at + i] = (unsigned char)expected;
+		if (part)
+			on_part(m, &g, place, expected, at + i);
+		else if (by == AS_TEXT)
+			on_text(m, &g, !differs, raw, at + i);
 	}
 	m->of_kind[head.kind % KINDS_KEPT] = at + 1;
 }
@@ -457,8 +538,8 @@ static inline uint32_t code_record(struct gw_block_model *m, bool decode, unsign
 				   uint32_t at, uint32_t length)
 {
 	struct gw_record head;
-	unsigned launch = code_bit(m, decode, &m->launch[m->launches_seen & 3],
-				   !decode && is_launch(raw, at, length - at));
+	unsigned launch = code_flag(m, decode, &m->launch[m->launches_seen & 3],
+				    !decode && is_launch(raw, at, length - at));
 
 	m->launches_seen = m->launches_seen << 1 | launch;
 	if (launch && length - at < sizeof(struct gw_record_launch))

@@ -45,10 +45,17 @@ static uint64_t step_of(const unsigned char *raw, uint32_t length)
 size_t gw_block_pack(struct gw_block_model *m, unsigned char *raw, uint32_t length,
 		     unsigned char *out, size_t room)
 {
+	struct gw_record head;
+
 	model_begin(m);
 	m->out = out;
 	m->end = room;
 	m->step = step_of(raw, length);
+	/* Who reads up to version 3 can read the header, and says so. */
+	memcpy(&head, raw, sizeof(head));
+	m->older = head.kind == GW_RECORD_HEADER;
+	if (!m->older)
+		code_plain(m, false, 16, 0);
 	code_plain(m, false, 16, m->step);
 	for (uint32_t at = 0; at < length;)
 		at = code_record(m, false, raw, at, length);

@@ -11,6 +11,9 @@ bool gw_block_unpack(struct gw_block_model *m, const unsigned char *in, size_t s
 	for (int i = 0; i < 4; i++)
 		m->code = m->code << 8 | get_byte(m);
 	m->step = code_plain(m, true, 16, 0);
+	m->older = m->step != 0;
+	if (!m->older)
+		m->step = code_plain(m, true, 16, 0);
 	m->step += !m->step;
 	memset(raw, 0, length);
 	for (uint32_t at = 0; at < length && !m->broken;)

@@ -53,6 +53,32 @@ TEST(recorded_logs_come_back_to_the_byte)
 	assert_true(blocks_compared > 10);
 }
 
+/* What a version before packed is read: the header's block is still packed so. */
+TEST(records_are_packed_by_row_and_by_text_but_with_the_header_as_ever)
+{
+	static const char text[] = "one text, and one text, and one text, and one text";
+	struct gw_record_kernel k = {.head = {GW_RECORD_KERNEL, sizeof(k) + 56}};
+	size_t size[2];
+
+	for (unsigned with = 0; with < 2; with++) {
+		struct gw_record_header h = {.head = {GW_RECORD_HEADER, sizeof(h)}};
+		const unsigned char *bits = packed + 1; /* behind the coder's first byte */
+
+		if (with) {
+			memcpy(raw, &h, sizeof(h));
+			length = sizeof(h);
+		}
+		memset(raw + length, 0, k.head.length);
+		memcpy(raw + length, &k, sizeof(k));
+		memcpy(raw + length + sizeof(k), text, sizeof(text));
+		length += k.head.length;
+		size[with] = gw_block_pack(model, raw, length, packed, sizeof(packed));
+		assert_int_equal(bits[0] << 8 | bits[1], with);
+		compare();
+	}
+	assert_true(size[0] + 10 < size[1]);
+}
+
 static uint64_t noise(void)
 {
 	static uint64_t x = 88172645463325252u;
