@@ -260,10 +260,11 @@ static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_s
 	return s->attribution;
 }
 
+/* Digits that no sample tells would be half of what the log takes for it. */
 static struct gw_quantity counted(double value, float confidence)
 {
 	return (struct gw_quantity){
-		.value = value, .source = GW_SOURCE_COUNTED, .confidence = confidence};
+		.value = (float)value, .source = GW_SOURCE_COUNTED, .confidence = confidence};
 }
 
 /* In a word of a configuration: a bit for each set, one for those beyond, and whether any row was
