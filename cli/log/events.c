@@ -2,6 +2,7 @@
 
 #include "cli/common/memory.h"
 #include "cli/window/window.h"
+#include "predictor/code/digest.h"
 #include "predictor/log/histogram.h"
 
 #include <math.h>
@@ -44,7 +45,7 @@ static void add_id(struct log_ids *ids, uint32_t id)
 
 static void emit(const struct reading *r, const struct log_event *event)
 {
-	if (!r->log->stop)
+	if (r->take && !r->log->stop)
 		r->take(r->arg, event);
 }
 
@@ -137,6 +138,7 @@ static bool on_config(struct gw_log *log, const struct gw_log_record *record, st
 		.ordinal = log->kernels[kernel].configs++,
 		.device = c->device,
 		.config = gw_recorded_config(c),
+		.followed = GW_INDEX_NONE,
 	};
 	add_id(&log->config_ids, c->id);
 	return true;
@@ -302,10 +304,16 @@ static bool on_successor(struct gw_log *log, const struct gw_log_record *record,
 			 struct log_event *e)
 {
 	const struct gw_record_successor *s = (const void *)record->head;
+	struct log_config *of;
 
 	e->config = find(&log->config_ids, s->config);
 	e->of = find(&log->config_ids, s->of);
-	return e->config != GW_INDEX_NONE && e->of != GW_INDEX_NONE;
+	if (e->config == GW_INDEX_NONE || e->of == GW_INDEX_NONE)
+		return false;
+	of = &log->configs[e->of];
+	of->followed = of->once_followed ? GW_INDEX_NONE : e->config;
+	of->once_followed = true;
+	return true;
 }
 
 /* Of the configuration with @p id. */
@@ -524,6 +532,15 @@ void gw_log_free(struct gw_log *log)
 	free(log->threads);
 	free(log->nodes);
 	*log = (struct gw_log){0};
+}
+
+const struct gw_config *gw_log_known_as(const struct gw_log *log, uint32_t config)
+{
+	const struct log_config *c = &log->configs[config];
+
+	return c->config.digest & GW_DIGEST_IS_PROVISIONAL && c->followed != GW_INDEX_NONE
+		       ? &log->configs[c->followed].config
+		       : &c->config;
 }
 
 uint32_t gw_log_gpu(const struct gw_log *log, uint32_t id)

@@ -54,6 +54,8 @@ struct log_config {
 	uint32_t ordinal; /**< which of its kernel's configurations, from 0 */
 	uint32_t device;  /**< id of the GPU it runs on, 0: not known */
 	struct gw_config config;
+	uint32_t followed; /**< by the one at this position; GW_INDEX_NONE: by none, or several */
+	bool once_followed;
 	uint64_t first_learnt; /**< number of the first observation of it, from 1; 0: none yet */
 };
 
@@ -130,9 +132,9 @@ typedef void log_event_fn(void *arg, const struct log_event *event);
 
 /**
  * Read the log at @p path, or the @p length bytes at @p data where that is not NULL, into @p log,
- * which is fresh, and call @p take with @p arg for each event. @p log has what the event defines
- * when @p take is called. An event of something that is in a lost part is left out, but launches
- * and aggregates, whose configuration is then not known, are not.
+ * which is fresh, and call @p take with @p arg for each event; NULL: nothing. @p log has what the
+ * event defines when @p take is called. An event of something that is in a lost part is left out,
+ * but launches and aggregates, whose configuration is then not known, are not.
  *
  * False when it can't be read at all: status.error says why. Free @p log in either case.
  */
@@ -143,6 +145,12 @@ void gw_log_free(struct gw_log *log);
 
 /** Position in gw_log.gpus of the GPU with @p id; GW_INDEX_NONE when not known. */
 uint32_t gw_log_gpu(const struct gw_log *log, uint32_t id);
+
+/**
+ * Configuration @p config as it was known in the end: launches with a provisional argument hash are
+ * of the one configuration that followed it, for they had the same arguments.
+ */
+const struct gw_config *gw_log_known_as(const struct gw_log *log, uint32_t config);
 
 /** A launch of configuration @p config; its kernel is @p log's. */
 struct gw_launch gw_log_launch(const struct gw_log *log, uint32_t config);

@@ -32,7 +32,7 @@ struct reading {
 	bool *communication;           /* by kernel of the log */
 	struct log_waits waits;
 	struct log_ranges ranges; /* where rows are by range */
-	struct log_stacks lines;  /* the same by line: read beforehand */
+	struct gw_log ahead;      /* the same by line, configuration: read beforehand */
 	size_t place_room, name_room, gpu_room, timeline_room, communication_room;
 	struct log_judge *judge;
 	struct gw_order order;
@@ -133,7 +133,7 @@ static uint32_t line_of_config(struct reading *r, uint32_t config)
 {
 	char line[LOG_LINE];
 
-	log_stack_line(&r->lines, config, line, sizeof(line));
+	log_stack_line(&r->ahead.stacks, config, line, sizeof(line));
 	return gw_log_model_name(r->model, line);
 }
 
@@ -153,14 +153,15 @@ static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 	struct place *p = &r->place[config];
 
 	if (p->row == GW_INDEX_NONE || p->row_gpu != gpu) {
-		p->row = gw_row_find(r->model,
-				     r->model->by == GW_BY_MODULE ? module_of_config(r, config)
-				     : r->model->by == GW_BY_LINE ? line_of_config(r, config)
-				     : r->model->by == GW_BY_RANK
-					     ? gw_row_rank(r->model, r->log.text[GW_TEXT_rank])
-					     : name_of_config(r, config),
-				     gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
-				     &r->log.configs[config].config);
+		p->row = gw_row_find(
+			r->model,
+			r->model->by == GW_BY_MODULE ? module_of_config(r, config)
+			: r->model->by == GW_BY_LINE ? line_of_config(r, config)
+			: r->model->by == GW_BY_RANK
+				? gw_row_rank(r->model, r->log.text[GW_TEXT_rank])
+				: name_of_config(r, config),
+			gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
+			gw_log_known_as(r->ahead.configs ? &r->ahead : &r->log, config));
 		p->row_gpu = gpu;
 	}
 	return &r->model->rows[p->row];
@@ -553,7 +554,7 @@ static void end_reading(struct reading *r)
 	free(r->communication);
 	log_waits_free(&r->waits);
 	log_ranges_free(&r->ranges);
-	log_stacks_free(&r->lines);
+	gw_log_free(&r->ahead);
 }
 
 static bool read_log(struct gw_log_model *m, const char *path, const void *data, size_t length)
@@ -566,8 +567,9 @@ static bool read_log(struct gw_log_model *m, const char *path, const void *data,
 
 	new_file(m, path);
 	r.file = &m->files[m->file_count - 1];
-	if (m->by == GW_BY_LINE)
-		log_stacks_read(&r.lines, path, data, length);
+	if (m->by == GW_BY_LINE || m->by == GW_BY_CONFIG)
+		gw_log_events(&r.ahead, path, data, length, NULL, NULL);
+	log_stacks_settle(&r.ahead.stacks, &r.ahead);
 	r.judge = log_judge_new(&r.log);
 	good = gw_log_events(&r.log, path, data, length, take, &r);
 	r.file->skipped = !good;

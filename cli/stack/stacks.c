@@ -117,23 +117,6 @@ void log_stacks_settle(struct log_stacks *s, const struct gw_log *log)
 	gw_index_free(&index);
 }
 
-static void pass_by(void *arg, const struct log_event *event)
-{
-	(void)arg;
-	(void)event;
-}
-
-void log_stacks_read(struct log_stacks *s, const char *path, const void *data, size_t length)
-{
-	struct gw_log log;
-
-	gw_log_events(&log, path, data, length, pass_by, NULL);
-	log_stacks_settle(&log.stacks, &log);
-	*s = log.stacks;
-	log.stacks = (struct log_stacks){0};
-	gw_log_free(&log);
-}
-
 void log_stacks_free(struct log_stacks *s)
 {
 	for (size_t i = 0; i < s->object_count; i++) {

@@ -61,10 +61,6 @@ void log_stacks_add(struct log_stacks *stacks, const struct gw_record_stack *rec
  */
 void log_stacks_settle(struct log_stacks *stacks, const struct gw_log *log);
 
-/** Read the stacks alone of the log at @p path, or of the @p length bytes at @p data; none where it
- * can't be read. */
-void log_stacks_read(struct log_stacks *stacks, const char *path, const void *data, size_t length);
-
 void log_stacks_free(struct log_stacks *stacks);
 
 enum {

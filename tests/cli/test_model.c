@@ -273,6 +273,38 @@ TEST(arguments_tell_rows_of_a_grid_apart)
 	gw_log_model_free(&m);
 }
 
+/* What is launched before the code is read has the arguments of the one that follows. */
+TEST(launches_before_the_code_is_read_are_of_the_configuration_that_follows)
+{
+	enum { GUESS, TWICE = 2 };
+	static const uint32_t digest[] = {0x80000001, 0x51, 0x80000002, 0x52, 0x53};
+	static struct gw_log_model m;
+	struct lb b = {0};
+
+	gw_log_model_init(&m);
+	m.by = GW_BY_CONFIG;
+	lb_header(&b, 1, 0, "x");
+	lb_kernel(&b, 1, "k");
+	for (uint32_t i = 1; i <= COUNT(digest); i++) {
+		struct gw_record_successor s = {.config = i, .of = i < 3 ? 1 : TWICE + 1};
+
+		lb_config_with(&b, i, 1, 4, digest[i - 1]);
+		if (i == 2 || i > 3)
+			lb_record(&b, GW_RECORD_SUCCESSOR, &s, sizeof(s), NULL, 0);
+		lb_add_launch(&b, lb_launch(i, 1000000ull * i, 500, 500, 0));
+	}
+	lb_end(&b);
+	assert_true(gw_log_model_read_memory(&m, "x", b.data, b.length));
+	lb_free(&b);
+	assert_int_equal(m.row_count, 4);
+	assert_int_equal(m.rows[GUESS].config.digest, 0x51);
+	assert_int_equal(m.rows[GUESS].launches, 2);
+	/* Two followed: which of them it was is not known. */
+	assert_int_equal(m.rows[1].config.digest, digest[TWICE]);
+	assert_int_equal(m.rows[1].launches, 1);
+	gw_log_model_free(&m);
+}
+
 /* An error can't be negative; what else the record says still counts. */
 TEST(an_impossible_error_of_an_aggregate_is_left_out)
 {
