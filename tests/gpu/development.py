@@ -22,6 +22,7 @@ import under
 
 SIZES = range(5)
 MEMORY = "80G"
+APART = 1.5
 
 
 def record(args):
@@ -98,38 +99,36 @@ def same_verdict(ncu, ours):
     return ncu == ("latency" if ours == "launch" else ours)
 
 
-def one_of(ours):
-    """The report's row that stands for a launch, None when that is unknown: launches from before the code was read have no digest of
-    their arguments, so that those of one configuration make two rows."""
-    if len({one["Arguments"] for one in ours} - {""}) > 1 or len(ours) > 2:
-        return None
-    return max(ours, key=lambda one: one["Total Time (ns)"], default=None)
+def pairs(found, ours):
+    """Which row of the report stands for which of the table, of one kernel and grid: as many of each, in the order of their times, where
+    none is near another's. Rows without a digest of the arguments beside others are from before the code was read."""
+    ours = [one for one in ours if one["Arguments"]] or ours
+    found, ours = sorted(found, key=lambda row: float(row["seconds"])), sorted(ours, key=lambda one: one["Avg (ns)"])
+    times = [float(row["seconds"]) for row in found], [one["Avg (ns)"] for one in ours]
+    apart = all(later > APART * before for some in times for before, later in zip(some, some[1:]))
+    return list(zip(found, ours)) if apart and len(found) == len(ours) else []
 
 
 def agreement(rows, kernels):
-    """(agreed, judged, lines on the others) of the report's kernels that one row of the table stands for."""
-    table, reported, lines = {}, {}, []
+    """(agreed, judged, lines on the others) of the report's rows that stand for one of the table, at the sizes that are recorded."""
+    table, reported = {}, {}
     for row in rows:
-        table.setdefault((row["kernel"], row["grid"], row["block"], row["dynamic_shared"]), []).append(row)
+        if int(row["size"]) in SIZES:
+            table.setdefault((row["kernel"], row["grid"], row["block"], row["dynamic_shared"]), []).append(row)
     for one in kernels:
         at = one["verdict"]["configuration"]
         key = (one["Mangled"], at["GridXYZ"].replace(" ", "x"), at["BlockXYZ"].replace(" ", "x"), str(at["Dynamic Shared (B)"]))
         reported.setdefault(key, []).append(one)
-    agreed = judged = 0
-    for key, found in table.items():
-        ncu = light(found[0])
-        ours = one_of(reported.get(key, []))
-        if len(found) != 1 or ours is None or ncu is None or not any(
-                part["source"] == "measured counters" for part in ours["verdict"]["work"].values()):
+    judged, lines = 0, []
+    for row, one in (pair for key, found in table.items() for pair in pairs(found, reported.get(key, []))):
+        ncu = light(row)
+        if ncu is None or not any(part["source"] == "measured counters" for part in one["verdict"]["work"].values()):
             continue
         judged += 1
-        if same_verdict(ncu, ours["verdict"]["bound"]):
-            agreed += 1
-        else:
-            row = found[0]
+        if not same_verdict(ncu, one["verdict"]["bound"]):
             lines.append(f"{row['workload']}:{row['size']} {row['kernel']}: ncu {ncu} (SM {float(row['sm_throughput']):.2f}, memory "
-                         f"{float(row['memory_throughput']):.2f}), gpuwatch {ours['verdict']['text']}")
-    return agreed, judged, lines
+                         f"{float(row['memory_throughput']):.2f}), gpuwatch {one['verdict']['text']}")
+    return judged - len(lines), judged, lines
 
 
 def verdicts(args):

@@ -387,8 +387,8 @@ class Development(Scripts):
 
     def test_another_verdict_than_ncu_s_is_listed(self):
         row = {"workload": "w", "size": "1", "kernel": "k", "grid": "4x1x1", "block": "256x1x1", "dynamic_shared": "0",
-               "sm_throughput": "0.9", "memory_throughput": "0.2"}
-        one = {"Mangled": "k", "Arguments": "", "Total Time (ns)": 10,
+               "seconds": "1e-6", "sm_throughput": "0.9", "memory_throughput": "0.2"}
+        one = {"Mangled": "k", "Arguments": "", "Avg (ns)": 10,
                "verdict": {"bound": "memory", "text": "memory-bound (dram)", "work": {"inst_executed": {"source": "measured counters"}},
                            "configuration": {"GridXYZ": "4 1 1", "BlockXYZ": "256 1 1", "Dynamic Shared (B)": 0}}}
         agreed, judged, lines = development.agreement([row], [one])
@@ -398,15 +398,17 @@ class Development(Scripts):
         one["verdict"]["work"]["inst_executed"]["source"] = "static analysis"  # what code shows is no count
         self.assertEqual(development.agreement([row], [one])[:2], (0, 0))
 
-    def test_launches_from_before_and_after_the_code_was_read_are_one_configuration(self):
+    def test_rows_of_one_grid_are_told_apart_by_their_times(self):
         def row(arguments, time):
-            return {"Arguments": arguments, "Total Time (ns)": time}
+            return {"Arguments": arguments, "Avg (ns)": time}
         before, after, other = row("", 1), row("0000001a", 5), row("0000002b", 9)
-        self.assertIs(development.one_of([before]), before)
-        self.assertIs(development.one_of([before, after]), after)
-        self.assertIsNone(development.one_of([before, after, other]))  # of which of the two is the table's row?
-        self.assertIsNone(development.one_of([after, other]))
-        self.assertIsNone(development.one_of([]))
+        small, large = {"seconds": "4e-6"}, {"seconds": "8e-6"}
+        self.assertEqual(development.pairs([small], [before]), [(small, before)])
+        self.assertEqual(development.pairs([small], [before, after]), [(small, after)])
+        self.assertEqual(development.pairs([large, small], [other, before, after]), [(small, after), (large, other)])
+        self.assertEqual(development.pairs([small], [after, other]), [])  # which of the two is the table's row?
+        self.assertEqual(development.pairs([small, {"seconds": "5e-6"}], [after, other]), [])  # too near each other
+        self.assertEqual(development.pairs([small], []), [])
 
     def test_a_log_s_score_is_taken_apart_by_what_was_known(self):
         def answer(**rows):
