@@ -74,7 +74,7 @@ static struct {
 	bool set_up;         /* one session was taken or tried */
 	unsigned answers;    /* the set of the session under way, where the budget does not rule
 				it; GW_PM_SETS: it does */
-	int windows;         /* of it, until now, that went well */
+	int windows, ran;    /* of it, until now, that went well; in which kernels did */
 	struct gw_pm_sampler sampler;
 	uint64_t met_ns; /* pm.records_ns of the window that was last sampled in */
 } own;
@@ -349,7 +349,8 @@ static CUptiResult session(const char **what)
 	if (leaving())
 		return CUPTI_SUCCESS;
 	r = configure(device, cupti, every, what);
-	for (int i = 0; r == CUPTI_SUCCESS && i < windows_of_session(); i++) {
+	for (int i = 2 * windows_of_session(); /* in case no kernel runs in some */
+	     r == CUPTI_SUCCESS && i-- && own.ran < windows_of_session();) {
 		if (!wait_for_window(gap) || atomic_load(&pm.ending))
 			break;
 		if (gw_options_watch() && !wait_for_records())
@@ -359,7 +360,7 @@ static CUptiResult session(const char **what)
 		gap = own.answers < GW_PM_SETS ? GAP_ANSWERS_MS : GAP_MS;
 		if (!busy())
 			continue;
-		r = gw_pm_window_take(&own.sampler, set, every, doze, what);
+		r = gw_pm_window_take(&own.sampler, set, every, doze, what, &own.ran);
 		own.windows += r == CUPTI_SUCCESS;
 	}
 	gw_pm_close(&own.sampler);
@@ -420,13 +421,14 @@ static bool turn(void)
 	CUptiResult r;
 
 	own.answers = GW_PM_SETS;
-	own.windows = 0;
+	own.windows = own.ran = 0;
 	r = session(&what);
 	leave();
 	cost = cpu_ns() - before;
 	expect(cost);
 	if (own.answers < GW_PM_SETS)
-		gw_pm_answers_took(own.answers, cost, own.windows * 2 >= windows_of_session());
+		gw_pm_answers_took(own.answers, cost, own.windows * 2 >= windows_of_session(),
+				   own.ran * 2 >= own.windows);
 	if (r != CUPTI_SUCCESS && r != CUPTI_ERROR_MAX_LIMIT_REACHED) {
 		wait = gw_pm_failed(what, r);
 		doze(wait);

@@ -90,10 +90,11 @@ void gw_pm_used(unsigned stage);
 /**
  * One window of set @p set, from its beginning to its hand-over; @p sampler is configured, with a
  * sample each @p every ns. @p doze sleeps for so many ns, less where it is time to leave, which it
- * returns then; @p what: the call that failed. The sampling thread.
+ * returns then; @p what: the call that failed; @p ran is counted up where a kernel did. The sampling
+ * thread.
  */
 CUptiResult gw_pm_window_take(struct gw_pm_sampler *sampler, unsigned set, uint64_t every,
-			      bool (*doze)(uint64_t ns), const char **what);
+			      bool (*doze)(uint64_t ns), const char **what, int *ran);
 
 /** Whether there was a window with samples. Any thread. */
 bool gw_pm_sampled(void);

@@ -10,10 +10,12 @@
 
 enum {
 	ALL = 1000,       /* permille */
-	GROWTH = 20,      /* of what is known: less is none */
+	GROWTH = 100,     /* part of what is missing by which … */
+	GROWTH_LEAST = 2, /* … what is known has to grow, in permille: less is none */
 	PAIRS_FIRST = 32, /* launches that pairs timed: kernels of this program do end */
 	EARNED_MS = 30,   /* by the budget before the first such session: 3 s at 1% */
-	SPARED = 3,       /* sessions without windows that are not counted */
+	SPARED = 3,       /* sessions without windows that are not counted … */
+	EMPTY = 4,        /* … and of each set those without kernels that are no tries */
 	NEWS = 100,       /* so much less is known than was: there are new launches */
 };
 
@@ -30,6 +32,7 @@ static struct {
 	uint32_t known;   /* permille when it was last better, or worse for new launches */
 	unsigned tries;   /* sessions */
 	unsigned stalled; /* of these, since then */
+	unsigned empty;
 } sets[GW_PM_SETS];
 static uint64_t spent_ns;
 static unsigned spared;
@@ -58,9 +61,11 @@ static uint32_t missing_of(unsigned number)
 /* Compare with what was known. */
 static void look(unsigned number)
 {
-	uint32_t known = ALL - missing_of(number), before = sets[number].known;
+	const uint32_t now = missing_of(number), known = ALL - now, before = sets[number].known;
+	const uint32_t growth = now / GROWTH > GROWTH_LEAST ? now / GROWTH : GROWTH_LEAST;
 
-	if (known < before + GROWTH && known + NEWS > before)
+	/* Of a long tail each session brings a part of what is left. */
+	if (known < before + growth && known + NEWS > before)
 		return;
 	sets[number].known = known;
 	sets[number].stalled = 0;
@@ -95,15 +100,17 @@ bool gw_pm_answers_earned(uint64_t first_ns)
 	       (gw_steady_ns() - first_ns) / 100 * gw_options.budget >= EARNED_MS * GW_MS;
 }
 
-void gw_pm_answers_took(unsigned number, uint64_t cpu, bool sampled)
+void gw_pm_answers_took(unsigned number, uint64_t cpu, bool sampled, bool ran)
 {
 	if (!sampled && spared < SPARED) {
 		spared++;
 		return;
 	}
+	spent_ns += cpu;
+	if (!ran && sets[number].empty++ < EMPTY)
+		return;
 	sets[number].tries++;
 	sets[number].stalled++;
-	spent_ns += cpu;
 }
 
 uint64_t gw_pm_answers_cpu(void)

@@ -34,8 +34,9 @@ bool gw_pm_answers_wanted(void);
 bool gw_pm_answers_earned(uint64_t first_ns);
 
 /** A session of set @p number took @p cpu ns of CPU; where it @p sampled in less than half of its
- * windows, a few times that is left to the budget. Sampling thread only. */
-void gw_pm_answers_took(unsigned number, uint64_t cpu, bool sampled);
+ * windows, a few times that is left to the budget; where kernels @p ran in less than half of these,
+ * a few times it was no try. Sampling thread only. */
+void gw_pm_answers_took(unsigned number, uint64_t cpu, bool sampled, bool ran);
 
 /** CPU time of all such sessions, which the budget does not count, ns. Sampling thread only. */
 uint64_t gw_pm_answers_cpu(void);

@@ -12,6 +12,15 @@ static struct gw_pm_window *windows; /* [GW_PM_WINDOWS] */
 static bool late[8];                 /* stages whose exit handler is registered */
 static _Atomic int sampled;
 
+/* Rows of which a GPU on which nothing runs counts none. */
+static const bool idle[GW_PM_ROWS] = {
+#define METRIC(set, name, field, factor, idle) idle,
+#define CLOCK(set, name)                       false,
+#include "preload/counters/pm_metric.def"
+#undef METRIC
+#undef CLOCK
+};
+
 enum {
 	WINDOW_SAMPLES = 240, /* GW_PM_SAMPLES and some to spare: what does not fit is lost */
 	STOP_NS = 600000,     /* that stopping takes, 0.4 to 1.1 ms on an H200: samples go on */
@@ -52,8 +61,19 @@ bool gw_pm_sampled(void)
 	return atomic_load(&sampled) != 0;
 }
 
+static bool kernels_in(const struct gw_pm_window *w)
+{
+	const struct gw_pm_set *members = gw_pm_set(w->set);
+
+	for (size_t i = 0; i < w->count; i++)
+		for (unsigned m = 0; m < members->count; m++)
+			if (idle[members->row[m]] && w->sample[i].value[m] > 0)
+				return true;
+	return false;
+}
+
 CUptiResult gw_pm_window_take(struct gw_pm_sampler *sampler, unsigned set, uint64_t every,
-			      bool (*doze)(uint64_t ns), const char **what)
+			      bool (*doze)(uint64_t ns), const char **what, int *ran)
 {
 	struct gw_pm_window *w = gw_pm_window_in(GW_PM_FREE);
 	bool overflow = false, leaving = false;
@@ -79,6 +99,7 @@ CUptiResult gw_pm_window_take(struct gw_pm_sampler *sampler, unsigned set, uint6
 		r = gw_pm_read(sampler, w->sample, GW_PM_SAMPLES, &w->count, &overflow);
 		gw_pm_used(5);
 	}
+	*ran += r == CUPTI_SUCCESS && kernels_in(w);
 	if (w->count)
 		atomic_store(&sampled, 1);
 	gw_count(GW_COUNTER_pm_windows, w->count != 0);

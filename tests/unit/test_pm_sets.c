@@ -143,7 +143,7 @@ static unsigned session(uint64_t cpu)
 
 	if (!gw_pm_answers_wanted() || !gw_pm_sets_best("chip", NULL, gw_pm_answers_worth, &number))
 		return NONE;
-	gw_pm_answers_took(number, cpu, true);
+	gw_pm_answers_took(number, cpu, true, true);
 	return number;
 }
 
@@ -184,6 +184,49 @@ TEST_WITH(a_set_that_brings_nothing_more_is_left, start_answers, NULL)
 	assert_int_equal(session(1), 0);
 }
 
+/* JAX compiles for seconds: in 20 of 27 windows no kernel ran. */
+TEST_WITH(sessions_without_kernels_are_no_tries_but_end, start_answers, NULL)
+{
+	unsigned empty = 0;
+
+	for (unsigned i = 1; i < GW_PM_SETS; i++)
+		gw_pm_answers_missing(i, 0);
+	for (; gw_pm_answers_wanted() && empty < TURNS; empty++)
+		gw_pm_answers_took(0, 1, true, false);
+	assert_in_range(empty, GW_PM_ANSWERS_TRIES + 1, 3 * GW_PM_ANSWERS_TRIES);
+	start_answers(NULL);
+	for (unsigned i = 1; i < GW_PM_SETS; i++)
+		gw_pm_answers_missing(i, 0);
+	for (unsigned i = 0; i < GW_PM_ANSWERS_TRIES; i++)
+		gw_pm_answers_took(0, 1, true, false);
+	for (unsigned i = 0; i < GW_PM_ANSWERS_TRIES; i++)
+		assert_int_equal(session(1), 0);
+	assert_int_equal(session(1), NONE);
+}
+
+/* Launches of four seconds, each of a configuration of its own: a session sees few of them. */
+TEST_WITH(a_long_tail_is_sampled_until_hardly_any_time_is_missing, start_answers, NULL)
+{
+	enum { TAIL = 400, SEEN = 10, CPU_MS = 200 };
+	bool counted[TAIL] = {false};
+	unsigned known = 0, sessions = 0;
+	uint64_t random = 1;
+
+	for (unsigned i = 1; i < GW_PM_SETS; i++)
+		gw_pm_answers_missing(i, 0);
+	while (session(CPU_MS * UINT64_C(1000000)) == 0) {
+		for (unsigned i = 0; i < SEEN; i++) {
+			random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+			known += !counted[(random >> 33) % TAIL];
+			counted[(random >> 33) % TAIL] = true;
+		}
+		gw_pm_answers_missing(0, 1 - (double)known / TAIL);
+		sessions++;
+	}
+	assert_in_range(known * 100 / TAIL, 90, 100);
+	assert_in_range(sessions, 90, GW_PM_ANSWERS_MS / CPU_MS);
+}
+
 TEST_WITH(launches_of_a_new_kind_are_sampled_again, start_answers, NULL)
 {
 	for (unsigned i = 0; i < GW_PM_SETS; i++)
@@ -206,7 +249,7 @@ TEST_WITH(sessions_that_overflow_spend_no_answers_but_end, start_answers, NULL)
 	unsigned lost = 0;
 
 	while (gw_pm_answers_wanted() && lost < TURNS) {
-		gw_pm_answers_took(0, UINT64_C(1000000) * GW_PM_ANSWERS_MS, false);
+		gw_pm_answers_took(0, UINT64_C(1000000) * GW_PM_ANSWERS_MS, false, false);
 		lost++;
 	}
 	assert_in_range(lost, 2, 5);
