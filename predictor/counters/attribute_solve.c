@@ -19,7 +19,7 @@ _Static_assert(GW_ATTRIBUTE_CONFIGS <= (int)GW_NNLS_MAX, "what is solved for mus
 #define ALIKE 1e8
 #define SURE  2 /* standard errors above a count that one in forty is beyond */
 
-/* The equations of all groups but one, with one lag, dense over the slots in use. */
+/* The equations of all groups but one, with one lag, over the slots in use: the lower half. */
 struct sum {
 	double gram[GW_SAMPLE_METRICS][N * N], rhs[GW_SAMPLE_METRICS][N];
 	double square[GW_SAMPLE_METRICS], rows;
@@ -32,8 +32,10 @@ static void add_group(const struct gw_attribution *a, const struct gw_attributio
 
 	for (unsigned m = 0; m < a->metrics; m++) {
 		for (unsigned i = 0; i < n; i++) {
-			for (unsigned j = 0; j < n; j++)
-				s->gram[m][i * n + j] += g->gram[m][gw_attribution_pair(i, j)];
+			const double *row = g->gram[m] + gw_attribution_pair(i, 0);
+
+			for (unsigned j = 0; j <= i; j++)
+				s->gram[m][i * n + j] += row[j];
 			s->rhs[m][i] += g->rhs[m][i];
 		}
 		s->square[m] += g->square[m];
@@ -91,10 +93,6 @@ static void try_lags(const struct gw_attribution *a, struct sum *s, struct lags 
 			else
 				l->left[lag][m] = fmax(unexplained(a, s, m, x) / all, 1e-12);
 		}
-		sum_up(a, lag, GW_ATTRIBUTE_GROUPS, s);
-		for (unsigned m = 0; m < a->metrics; m++)
-			if (!gw_nnls(a->slots, s->gram[m], s->rhs[m], l->x[lag][m], NULL))
-				l->left[lag][m] = INFINITY;
 	}
 	for (unsigned m = 0; m < a->metrics; m++) {
 		unsigned best = 0, second;
@@ -107,6 +105,15 @@ static void try_lags(const struct gw_attribution *a, struct sum *s, struct lags 
 		l->best[m] = best;
 		l->second[m] = second;
 	}
+	for (unsigned lag = 0, summed = 0; lag < GW_ATTRIBUTE_LAG_COUNT; lag++, summed = 0)
+		for (unsigned m = 0; m < a->metrics; m++) {
+			if (l->best[m] != lag && l->second[m] != lag)
+				continue;
+			if (!summed++)
+				sum_up(a, lag, GW_ATTRIBUTE_GROUPS, s);
+			if (!gw_nnls(a->slots, s->gram[m], s->rhs[m], l->x[lag][m], NULL))
+				l->left[lag][m] = INFINITY;
+		}
 }
 
 /* Sensitivity of a count to the chosen lag: difference to the runner-up, weighted by its fit. */

@@ -21,42 +21,63 @@ struct system {
 
 static double gram_at(const struct system *s, unsigned i, unsigned j)
 {
-	return s->gram[i * s->n + j];
+	return i < j ? s->gram[j * s->n + i] : s->gram[i * s->n + j];
+}
+
+/* Column @p j of four rows of the factor from @p first on; rows do not wait for each other. */
+static bool factor_rows(struct system *s, unsigned j, unsigned first)
+{
+	const unsigned m = s->free_count;
+	const double *by = s->factor + j * m;
+	double sum[4], *row[4], scale;
+
+	for (unsigned r = 0; r < 4; r++) {
+		unsigned i = first + r < m ? first + r : m - 1;
+
+		row[r] = s->factor + i * m;
+		sum[r] = gram_at(s, s->at[i], s->at[j]) * (i == j ? 1 + RIDGE : 1);
+	}
+	for (unsigned k = 0; k < j; k++) {
+		sum[0] -= row[0][k] * by[k];
+		sum[1] -= row[1][k] * by[k];
+		sum[2] -= row[2][k] * by[k];
+		sum[3] -= row[3][k] * by[k];
+	}
+	if (first == j && !(sum[0] > 0))
+		return false;
+	scale = 1 / (first == j ? sqrt(sum[0]) : by[j]);
+	for (unsigned r = 0; r < 4 && first + r < m; r++)
+		row[r][j] = sum[r] * scale;
+	return true;
 }
 
 /* Cholesky's factor of G over the free unknowns. */
 static bool factorise(struct system *s)
 {
+	for (unsigned j = 0; j < s->free_count; j++)
+		for (unsigned i = j; i < s->free_count; i += 4)
+			if (!factor_rows(s, j, i))
+				return false;
+	return true;
+}
+
+/* v over the factor; before @p first it is 0. */
+static void forward(const struct system *s, unsigned first, double *v)
+{
 	unsigned m = s->free_count;
 
-	for (unsigned i = 0; i < m; i++) {
-		for (unsigned j = 0; j <= i; j++) {
-			double sum = gram_at(s, s->at[i], s->at[j]);
-
-			if (i == j)
-				sum *= 1 + RIDGE;
-			for (unsigned k = 0; k < j; k++)
-				sum -= s->factor[i * m + k] * s->factor[j * m + k];
-			if (i != j)
-				s->factor[i * m + j] = sum / s->factor[j * m + j];
-			else if (sum > 0)
-				s->factor[i * m + i] = sqrt(sum);
-			else
-				return false;
-		}
+	for (unsigned i = first; i < m; i++) {
+		for (unsigned k = first; k < i; k++)
+			v[i] -= s->factor[i * m + k] * v[k];
+		v[i] /= s->factor[i * m + i];
 	}
-	return true;
 }
 
 static void solve(const struct system *s, double *v)
 {
 	unsigned m = s->free_count;
 
-	for (unsigned i = 0; i < m; i++) {
-		for (unsigned k = 0; k < i; k++)
-			v[i] -= s->factor[i * m + k] * v[k];
-		v[i] /= s->factor[i * m + i];
-	}
+	forward(s, 0, v);
 	for (unsigned i = m; i--;) {
 		for (unsigned k = i + 1; k < m; k++)
 			v[i] -= s->factor[k * m + i] * v[k];
@@ -118,8 +139,10 @@ static void inverse_diagonal(const struct system *s, double *inverse)
 	for (unsigned i = 0; i < s->free_count; i++) {
 		memset(v, 0, s->free_count * sizeof(*v));
 		v[i] = 1;
-		solve(s, v);
-		inverse[s->at[i]] = v[i];
+		forward(s, i, v);
+		inverse[s->at[i]] = 0;
+		for (unsigned k = i; k < s->free_count; k++)
+			inverse[s->at[i]] += v[k] * v[k];
 	}
 }
 
