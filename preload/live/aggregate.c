@@ -165,7 +165,7 @@ void gw_aggregate_add(const struct gw_record_launch *r)
 	struct gw_record_aggregate *s;
 	struct sketches *k;
 
-	gw_count(GW_COUNTER_aggregated, 1);
+	gw_bump(&gw_counters[GW_COUNTER_aggregated], 1);
 	s = &sum->record;
 	k = sketches_of(sum);
 	gw_live_summed(place_of(sum), r);
