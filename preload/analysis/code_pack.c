@@ -4,6 +4,7 @@
 #include "preload/analysis/analysis_code.h"
 #include "preload/launch/module_reports.h"
 #include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
 
 #include <elf.h>
 #include <string.h>
@@ -88,7 +89,9 @@ static void replace(void)
 
 void gw_code_pack_some(void)
 {
-	if (!first || (!pack.out && !done && gw_module_copied() <= GW_CODE_PACK_FROM))
+	const uint64_t from = gw_options_watch() ? GW_CODE_PACK_WATCH : GW_CODE_PACK_FROM;
+
+	if (!first || (!pack.out && !done && gw_module_copied() <= from))
 		return;
 	if (done)
 		replace();

@@ -9,7 +9,8 @@
 #include "preload/launch/modules.h"
 
 enum {
-	GW_CODE_PACK_FROM = 16 << 20,  /**< bytes of all copies from which they are packed */
+	GW_CODE_PACK_FROM = 16 << 20,  /**< bytes of all copies from which they are packed, … */
+	GW_CODE_PACK_WATCH = 4 << 20,  /**< … and in mode watch, which is to be small */
 	GW_CODE_PACK_LEAST = 32 << 10, /**< smallest image that is */
 	GW_CODE_PACK_STEP = 2 << 20,   /**< bytes that are read at a time: some 10 ms */
 };

@@ -476,6 +476,11 @@ TEST_WITH(many_images_are_packed_and_read_all_the_same, start, end)
 	assert_true(code_of("powers", 1, 80));
 	assert_true(code.machine);
 	assert_true(code_of("powers", 2, 80));
+	gw_options.mode = GW_MODE_WATCH; /* is to be small */
+	for (unsigned i = 0; i < 40; i++)
+		gw_code_pack_some();
+	assert_in_range(n[1]->packed, 1, SIZE / 2);
+	assert_in_range(n[2]->packed, 1, SIZE / 2);
 }
 
 TEST_WITH(reports_are_bounded, start, end)
