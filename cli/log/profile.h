@@ -27,8 +27,8 @@ bool log_profile_end(struct log_profile *p);
 
 void log_profile_free(struct log_profile *p);
 
-/** @p count parts of a WORK record in the place of those rows of @p out; rows that this version does
- * not know are left out. */
+/** @p count parts of a WORK record in the place of those rows of @p out; rows that this version
+ * does not know are left out. */
 void log_work_put(const struct gw_record_quantity *parts, size_t count, struct gw_work *out);
 
 /**

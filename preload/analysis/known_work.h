@@ -32,8 +32,9 @@ void gw_work_by_code(uint32_t config, struct gw_work *out);
 
 /**
  * Once a cycle: pass the known work to @p predictors and the log, of each configuration offered
- * something new since the last time; the log gets the rows that changed. Where code and counters know the same row, and the predictor
- * has not heard from the code yet, there are two WORK records, the code's first.
+ * something new since the last time; the log gets the rows that changed. Where code and counters
+ * know the same row, and the predictor has not heard from the code yet, there are two WORK records,
+ * the code's first.
  */
 struct gw_predictor_set;
 void gw_work_publish(struct gw_predictor_set *predictors);

@@ -1,11 +1,13 @@
 /* Memory of the preloaded library, which is accounted, and arenas. */
 #include "predictor/core/arena.h"
+#include "preload/cupti/cupti_host.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -244,6 +246,47 @@ TEST(text_is_copied_and_terminated)
 	text = gw_arena_text(&a, "kernel_name", 6);
 	assert_string_equal(text, "kernel");
 	gw_arena_free(&a);
+}
+
+/* ---- libcupti's ----
+ */
+
+struct gw_cupti gw_cupti;
+
+static CUptiResult load(CUpti_Profiler_Initialize_Params *params)
+{
+	(void)params;
+	return dlopen(NVPERF_HOST, RTLD_NOW) ? CUPTI_ERROR_UNKNOWN : CUPTI_SUCCESS;
+}
+
+static void expect_resident(char *tables, bool zeroes)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned char in;
+
+	for (size_t at = 0; at < 1 << 20; at += page) {
+		assert_false(mincore(tables + at, page, &in));
+		assert_int_equal(in & 1, zeroes || (at >> 16 & 1));
+	}
+	for (size_t at = 0; at < 1 << 20; at++)
+		assert_int_equal(tables[at], at >> 16 & 1);
+}
+
+/* What was loaded before may be in use. */
+TEST(pages_of_zeroes_in_tables_are_given_back_when_they_are_new)
+{
+	CUptiResult why;
+	char *tables = NULL, at_tables[32];
+
+	snprintf(at_tables, sizeof(at_tables), "%p", (void *)&tables);
+	assert_false(setenv("TABLES", at_tables, 1));
+	gw_cupti.cuptiProfilerInitialize = load;
+	assert_null(gw_cupti_chip(0, &why));
+	expect_resident(tables, false);
+	for (size_t at = 0; at < 1 << 20; at++)
+		*(volatile char *)&tables[at] = (char)(at >> 16 & 1);
+	assert_null(gw_cupti_chip(0, &why));
+	expect_resident(tables, true);
 }
 
 TESTS_MAIN()

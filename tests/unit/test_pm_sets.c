@@ -10,10 +10,8 @@
 #include "preload/runtime/driver.h"
 #include "tests/test.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -597,47 +595,6 @@ TEST(a_window_after_a_new_start_is_whole)
 	gw_counter_attribution_tick(0, 0, true);
 	assert_int_equal(atomic_load(&w->state), GW_PM_FREE);
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_pm_incomplete]), 0);
-}
-
-/* ---- memory ----
- */
-
-struct gw_cupti gw_cupti;
-
-static CUptiResult load(CUpti_Profiler_Initialize_Params *params)
-{
-	(void)params;
-	return dlopen(NVPERF_HOST, RTLD_NOW) ? CUPTI_ERROR_UNKNOWN : CUPTI_SUCCESS;
-}
-
-static void expect_resident(char *tables, bool zeroes)
-{
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	unsigned char in;
-
-	for (size_t at = 0; at < 1 << 20; at += page) {
-		assert_false(mincore(tables + at, page, &in));
-		assert_int_equal(in & 1, zeroes || (at >> 16 & 1));
-	}
-	for (size_t at = 0; at < 1 << 20; at++)
-		assert_int_equal(tables[at], at >> 16 & 1);
-}
-
-/* What was loaded before may be in use. */
-TEST(pages_of_zeroes_in_tables_are_given_back_when_they_are_new)
-{
-	CUptiResult why;
-	char *tables = NULL, at_tables[32];
-
-	snprintf(at_tables, sizeof(at_tables), "%p", (void *)&tables);
-	assert_false(setenv("TABLES", at_tables, 1));
-	gw_cupti.cuptiProfilerInitialize = load;
-	assert_null(gw_cupti_chip(0, &why));
-	expect_resident(tables, false);
-	for (size_t at = 0; at < 1 << 20; at++)
-		*(volatile char *)&tables[at] = (char)(at >> 16 & 1);
-	assert_null(gw_cupti_chip(0, &why));
-	expect_resident(tables, true);
 }
 
 TESTS_MAIN()
