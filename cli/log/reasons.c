@@ -101,7 +101,6 @@ void log_analysis_work(struct log_code *code, const struct gw_log_record *record
 	const struct gw_record_work *w = (const void *)record->head;
 	const struct gw_record_quantity *part = (const void *)record->tail;
 
-	code->has_work = false;
 	for (uint32_t i = 0; i < w->count; i++)
 		code->has_work |= part[i].source == GW_SOURCE_STATIC;
 }

@@ -1,4 +1,5 @@
 /* What a report takes the work of a configuration to be, and the figures of a score. */
+#include "cli/log/reasons.h"
 #include "cli/log/work.h"
 #include "cli/score/score.h"
 #include "tests/cli/samples.h"
@@ -7,6 +8,7 @@
 enum { SMALL, LARGE, OTHER }; /* configurations: two of one kernel, and one of another */
 
 static struct log_works *works;
+static struct log_code codes[3];
 static struct log_kernel kernels[2];
 static struct log_config configs[3];
 static const struct gw_log all = {
@@ -22,6 +24,7 @@ static struct log_config config(uint32_t kernel, uint32_t blocks)
 static int begin(void **state)
 {
 	works = log_works_new();
+	memset(codes, 0, sizeof(codes));
 	for (unsigned i = 0; i < 2; i++)
 		kernels[i].kernel = (struct gw_kernel){.name = "k", .registers = 32};
 	configs[SMALL] = config(0, 1000);
@@ -38,12 +41,13 @@ static int end(void **state)
 
 static bool take(void *arg, const struct gw_log_record *record)
 {
+	const struct gw_record_work *w = (const void *)record->head;
+
 	(void)arg;
-	if (record->head->kind == GW_RECORD_WORK)
-		log_works_add(works,
-			      ((const struct gw_record_work *)(const void *)record->head)->config -
-				      1,
-			      record);
+	if (record->head->kind == GW_RECORD_WORK) {
+		log_works_add(works, w->config - 1, record);
+		log_analysis_work(&codes[w->config - 1], record);
+	}
 	return true;
 }
 
@@ -138,6 +142,7 @@ TEST_WITH(what_the_code_reported_later_tells_how, begin, end)
 	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 5e5);
 	tell(LARGE, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 1e6);
 	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 8e5);
+	assert_true(codes[SMALL].has_work);
 	log_works_end(works, &all);
 	assert_true(fabs(known(LARGE, GW_WORK_dram_read_bytes).value / 1.6e6 - 1) < 0.01);
 }
