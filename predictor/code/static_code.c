@@ -86,6 +86,10 @@ static const char *machine_rows(struct analysis *a, const struct gw_static_in *p
 	    !gw_static_nominal(parts, in->cfg, launch.schedule, a->arena, &rows))
 		return "there is no memory for it";
 	merge(work, &rows);
+	gw_static_set(work, GW_WORK_loads_apart,
+		      gw_replay_apart(&parts->gather->replay,
+				      gw_work_value(work, GW_WORK_warp_loads_in_flight)),
+		      (double)work->q[GW_WORK_l1_hit_rate].confidence);
 	return open;
 }
 

@@ -87,38 +87,36 @@ static double loaded_time(const struct view *v, double idle, double waits, doubl
 	return bytes / b;
 }
 
-/* x to the power of n, n at least 1. */
-static double power(double x, unsigned n)
-{
-	double all = 1;
-
-	for (; n; n >>= 1, x *= x)
-		if (n & 1)
-			all *= x;
-	return all;
-}
-
 /** Cycles of a wait for global loads, and the share of such waits served by device memory. */
 struct wait {
 	double cycles, dram_share;
 };
 
-/* A wait for several loads lasts as long as the slowest. Where another warp has only just asked for
- * a sector, a hit is no sooner there than what that warp waits for. */
-static struct wait wait_of(const struct view *v)
+/* A wait for several loads lasts as long as the slowest, and lines of device memory come one after
+ * the other. Where another warp has only just asked for a sector, a hit is no sooner there than
+ * what that warp waits for. Cold: small before fast. */
+__attribute__((noinline, cold)) static struct wait wait_of(const struct view *v)
 {
-	double loads = work_of(v, GW_WORK_warp_loads_in_flight), near, cached, hit1;
+	double loads = work_of(v, GW_WORK_warp_loads_in_flight), each, apart, near, cached, far;
+	double hit1 = v->hit1 * (1 - gw_either(work_of(v, GW_WORK_l1_under_way), 0));
 	unsigned n = loads > 1 ? loads < WAIT_LOADS ? (unsigned)(loads + 0.5) : WAIT_LOADS : 1;
 
-	hit1 = v->hit1 * (1 - gw_either(work_of(v, GW_WORK_l1_under_way), 0));
-	near = power(hit1, n);
+	each = (1 - hit1) * (1 - v->hit2);
+	apart = work_of(v, GW_WORK_loads_apart);
+	if (!(apart > 0))
+		apart = n;
+	near = pow(hit1, apart);
 	/* Where all hit L1, what L2 does need not be known. */
-	cached = hit1 < 1 ? power(1 - (1 - hit1) * (1 - v->hit2), n) : near;
-	return (struct wait){
-		near * rate_of(v, GW_PARAM_lat_l1) + (cached - near) * rate_of(v, GW_PARAM_lat_l2) +
-			(1 - cached) * (v->first_far - (v->first_far - v->first_near) /
-							       (double)(UINT64_C(1) << n)),
-		v->kept ? 0 : 1 - cached};
+	cached = hit1 < 1 ? pow(1 - each, apart) : near;
+	far = v->first_far;
+	if (!v->kept)
+		far = larger(far, gw_curve_at(v->d, GW_CURVE_request_latency,
+					      n * each * work_of(v, GW_WORK_global_load_lines)));
+	return (struct wait){near * rate_of(v, GW_PARAM_lat_l1) +
+				     (cached - near) * rate_of(v, GW_PARAM_lat_l2) +
+				     (1 - cached) * (far - (v->first_far - v->first_near) /
+								   (double)(UINT64_C(1) << n)),
+			     v->kept ? 0 : 1 - cached};
 }
 
 /** A warp's critical path: cycles alone at idle latencies, and its waits for global loads. */

@@ -39,6 +39,7 @@ struct step {
 struct trace {
 	struct step *step;
 	uint32_t count, room;
+	uint32_t row; /* hits in a row, up to now */
 };
 
 /* The end of the run of events from @p from on that stand for the same loop at @p level. */
@@ -179,8 +180,10 @@ static void look_up(struct cache *c, uint64_t sector)
 	c->line[at].sectors |= bit;
 }
 
-static void run_step(struct cache *c, const struct gw_replay *r, const struct step *step)
+/* Whether all of it was there already. */
+static bool run_step(struct cache *c, const struct gw_replay *r, const struct step *step)
 {
+	const double missed = c->asked - c->hits + c->late;
 	struct gw_request now = r->event[step->event].request;
 	uint64_t piece[GW_REQUEST_PIECES];
 	unsigned count;
@@ -190,6 +193,7 @@ static void run_step(struct cache *c, const struct gw_replay *r, const struct st
 	count = gw_request_pieces(&now, GW_SECTOR_BYTES, piece);
 	for (unsigned i = 0; i < count; i++)
 		look_up(c, piece[i]);
+	return c->asked - c->hits + c->late == missed;
 }
 
 /* Each warp's trace; false without memory. */
@@ -214,14 +218,15 @@ static bool traces_of(const struct gw_replay *r, struct gw_arena *arena, struct 
 	return true;
 }
 
-/* The answer for a cache of @p capacity bytes. */
-static struct gw_replay_answer run_all(const struct gw_replay *r, double capacity)
+/* The answer for a cache of @p capacity bytes, into @p a. */
+static void run_all(const struct gw_replay *r, double capacity, struct gw_replay_answer *a)
 {
 	struct gw_arena arena;
 	struct trace *traces;
 	struct cache cache = {.asked = 0};
 	bool more = true;
 
+	*a = (struct gw_replay_answer){.count = r->count, .capacity = capacity};
 	gw_arena_init(&arena, 16 << 20);
 	traces = gw_arena_array(&arena, r->warps, sizeof(*traces));
 	if (traces && cache_init(&cache, &arena, capacity) && traces_of(r, &arena, traces))
@@ -229,15 +234,21 @@ static struct gw_replay_answer run_all(const struct gw_replay *r, double capacit
 			more = false;
 			cache.now = n;
 			for (uint32_t w = 0; w < r->warps; w++) {
-				if (n >= traces[w].count)
+				struct trace *t = &traces[w];
+
+				if (n >= t->count)
 					continue;
-				run_step(&cache, r, &traces[w].step[n]);
+				if (!run_step(&cache, r, &t->step[n]))
+					t->row = 0;
+				else if (t->row < GW_REPLAY_ROW)
+					t->row++;
+				a->rows[t->row]++;
 				more = true;
 			}
 		}
 	gw_arena_free(&arena);
-	return (struct gw_replay_answer){r->count, capacity, cache.hits / cache.asked,
-					 cache.late / cache.hits};
+	a->hits = cache.hits / cache.asked;
+	a->under_way = cache.late / cache.hits;
 }
 
 double gw_replay_hits(const struct gw_replay *r, double capacity, double *under_way)
@@ -246,7 +257,19 @@ double gw_replay_hits(const struct gw_replay *r, double capacity, double *under_
 	if (!r->count || r->full || !(capacity >= 0))
 		return NAN;
 	if (r->last->count != r->count || r->last->capacity != capacity)
-		*r->last = run_all(r, capacity);
+		run_all(r, capacity, r->last);
 	*under_way = r->last->under_way;
 	return r->last->hits;
+}
+
+double gw_replay_apart(const struct gw_replay *r, double together)
+{
+	const struct gw_replay_answer *a = r->last;
+	double all = 0, hit = 0.5; /* none seen is less than one */
+
+	for (unsigned i = 0; i <= GW_REPLAY_ROW; i++) {
+		all += a->rows[i];
+		hit += i + 0.5 > together ? a->rows[i] : 0;
+	}
+	return log(hit / all) / log(a->hits * (1 - a->under_way));
 }
