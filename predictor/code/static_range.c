@@ -185,7 +185,7 @@ static void scatter(const struct gw_static_in *in, struct gw_gather_access *a,
 }
 
 /*
- * Atomic operations on words of @p extent bytes are spread over them evenly, or, where they are
+ * Atomic operations on words up to @p extent are spread over them evenly, or, where they are
  * not, as many more meet on one word as MEET_MORE says. What is counted in a small table mostly has
  * a mode: all may meet. So may they where it is not known how many words there are.
  */
@@ -199,7 +199,7 @@ static void meet(struct gw_gather_access *a, double extent, enum gw_static_end e
 	else if (extent > (double)TABLE)
 		a->high = (uint64_t)(high ? extent / MEET_MORE : extent);
 	else if (!high) /* else all may meet */
-		a->high = extent > 0 ? (uint64_t)extent : TABLE;
+		a->high = extent >= 0 ? (uint64_t)extent : TABLE;
 }
 
 static bool holds(const struct gw_static_memory *m, uint64_t address)
@@ -451,7 +451,7 @@ bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum 
 			continue;
 		scatter(in, a, end);
 		if (end != GW_STATIC_MOST && atomic)
-			meet(a, gw_static_extent(in, false), end);
+			meet(a, gw_static_extent(in, false) - insn->width, end);
 	}
 	for (uint32_t i = 0; i < out->copies.count; i++)
 		finite &= fix(&out->copies.copy[i].runs, end);

@@ -240,11 +240,13 @@ TEST(a_few_sectors_of_the_hosts_memory_do_not_matter)
 /* All that share a word of the bins one after the other: as many as there are threads to a word. */
 enum { ADDING = 1 << 20 }; /* threads of spread_atomics */
 
-/* A row of ADDING threads that add to @p among words. */
+/* A row of ADDING threads that add to @p among words; 0: to those that memory says. */
 static double adding(int32_t among, enum gw_work_field row)
 {
 	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
-	const struct launch l = {"spread_atomics", ADDING / 256, 256, 1, {ADDING, among}};
+	const struct launch known = {"spread_atomics", ADDING / 256, 256, 1, {ADDING, among}};
+	const struct launch l =
+		among ? known : (struct launch){"histogram", ADDING / 256, 256, 2, {ADDING}};
 	const struct gw_launch launch = {
 		.kernel = &kernel, .config = {{l.grid, 1, 1}, {l.block, 1, 1}, {1, 1, 1}, 0, 0}};
 	struct gw_work work;
@@ -260,6 +262,9 @@ TEST(atomics_meet_as_often_as_words_are_few)
 	for (unsigned i = 0; i < COUNT(among); i++)
 		assert_true(fabs(adding(among[i], GW_WORK_atomic_same_address) * among[i] / ADDING -
 				 1) < 1e-6);
+	allocated = 4; /* and as much that no argument leads to */
+	assert_true(adding(0, GW_WORK_atomic_same_address) == ADDING / 2);
+	allocated = 0;
 }
 
 /* The operations of lanes on one word come one after the other, those on a line's words at once. */
