@@ -141,13 +141,13 @@ static bool set_minimum(struct gw_lowering *l, bool sign, bool to_uniform, gw_ir
 }
 
 /* VIMNMX and UVIMNMX have their sign one bit lower, and above it what says that it is of packed
- * numbers. */
+ * numbers, or zero if that is greater. */
 static bool minimum(struct gw_lowering *l)
 {
 	bool vector = l->insn.op != GW_SASS_OP_IMNMX, sign = bit(l, vector ? 72 : SIGNED);
 	gw_ir_operand a, b;
 
-	if (vector && gw_sass_bits(&l->insn, 73, 3))
+	if (vector && gw_sass_bits(&l->insn, 73, 4))
 		return false;
 	a = gw_lower_reg(l, 24, uniform(l));
 	b = low_source(l);
@@ -160,8 +160,9 @@ static bool add_minimum(struct gw_lowering *l)
 	gw_ir_operand sum, b, c;
 	bool sign = bit(l, 72);
 
-	if (gw_sass_bits(&l->insn, 73, 2) || (!swapped(l) && bit(l, NEGATE_C)))
-		return false; /* of packed numbers; a negated third one was not seen */
+	if (gw_sass_bits(&l->insn, 73, 2) || bit(l, 76) || (!swapped(l) && bit(l, NEGATE_C)))
+		return false; /* of packed numbers, or zero at least; a negated third one was not
+				 seen */
 	b = source_b(l);
 	if (negated_b(l))
 		b = GW_LOWER(l, SUB, 32, 0, 2, number(l, 0), b);
