@@ -94,7 +94,7 @@ struct wait {
 
 /* A wait for several loads lasts as long as the slowest, and lines of device memory come one after
  * the other. Where another warp has only just asked for a sector, a hit is no sooner there than
- * what that warp waits for. Cold: small before fast. */
+ * what that warp waits for. Cold: to be small. */
 __attribute__((noinline, cold)) static struct wait wait_of(const struct view *v)
 {
 	double loads = work_of(v, GW_WORK_warp_loads_in_flight), each, apart, near, cached, far;

@@ -335,10 +335,21 @@ LAUNCH_TEST(a_path_by_the_code_waits_for_where_loads_are_served)
 	fixture_work(f, GW_WORK_warp_loads_in_flight, 3);
 	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (l1 / 8 + l2 * 7 / 8)) / 1e9);
+	/* Less often than that where they hit together. */
+	fixture_work(f, GW_WORK_loads_apart, 2);
+	e = ask(f);
+	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (l1 / 4 + l2 * 3 / 4)) / 1e9);
 	fixture_work(f, GW_WORK_l1_hit_rate, 1);
 	fixture_work(f, GW_WORK_l2_hit_rate, NAN); /* nothing asks it */
 	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * l1) / 1e9);
+	/* Of six lines of device memory the last comes later than one alone. */
+	fixture_curve(f, GW_CURVE_request_latency, (const double[][2]){{1, 610}, {8, 750}}, 2);
+	fixture_work(f, GW_WORK_l1_hit_rate, 0);
+	fixture_work(f, GW_WORK_l2_hit_rate, 0);
+	fixture_work(f, GW_WORK_global_load_lines, 2);
+	e = ask(f);
+	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * 710) / 1e9);
 }
 
 /* Half of what an SM has not read yet comes from the far partition; the slower of two loads. */
@@ -377,39 +388,6 @@ LAUNCH_TEST(a_hit_on_what_is_under_way_waits_as_a_miss)
 	fixture_work(f, GW_WORK_warp_loads_in_flight, 1);
 	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (0.6 * l1 + 0.4 * l2)) / 1e9);
-}
-
-LAUNCH_TEST(loads_that_hit_together_wait_less_often)
-{
-	double l1, l2;
-
-	code_path(f);
-	l1 = gw_param(&f->device, GW_PARAM_lat_l1), l2 = gw_param(&f->device, GW_PARAM_lat_l2);
-	fixture_work(f, GW_WORK_l1_hit_rate, 0.5);
-	fixture_work(f, GW_WORK_warp_loads_in_flight, 3);
-	fixture_work(f, GW_WORK_loads_apart, 2);
-	e = ask(f);
-	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (l1 / 4 + l2 * 3 / 4)) / 1e9);
-}
-
-/* The last of two loads of two lines each comes later than one alone. */
-LAUNCH_TEST(lines_of_device_memory_arrive_one_after_the_other)
-{
-	double alone;
-
-	code_path(f);
-	fixture_work(f, GW_WORK_l2_hit_rate, 0);
-	fixture_work(f, GW_WORK_warp_loads_in_flight, 2);
-	fixture_work(f, GW_WORK_global_load_lines, 2);
-	e = ask(f);
-	alone = fixture_term(&e, "latency");
-	fixture_curve(f, GW_CURVE_request_latency, (const double[][2]){{1, 610}, {8, 750}}, 2);
-	e = ask(f);
-	assert_close(fixture_term(&e, "latency"), alone + 20 * 2 * (670 - 600) / 1e9);
-	fixture_work(f, GW_WORK_l2_hit_rate, 1);
-	e = ask(f);
-	assert_close(fixture_term(&e, "latency"),
-		     20 * (400 + 2 * gw_param(&f->device, GW_PARAM_lat_l2)) / 1e9);
 }
 
 LAUNCH_TEST(a_barrier_makes_every_round_last_as_long_as_the_longest_warp)

@@ -39,7 +39,7 @@ struct step {
 struct trace {
 	struct step *step;
 	uint32_t count, room;
-	uint32_t row; /* hits in a row, up to now */
+	uint32_t row; /* hits in a row */
 };
 
 /* The end of the run of events from @p from on that stand for the same loop at @p level. */
@@ -180,7 +180,7 @@ static void look_up(struct cache *c, uint64_t sector)
 	c->line[at].sectors |= bit;
 }
 
-/* Whether all of it was there already. */
+/* Whether it hits. */
 static bool run_step(struct cache *c, const struct gw_replay *r, const struct step *step)
 {
 	const double missed = c->asked - c->hits + c->late;
@@ -218,7 +218,7 @@ static bool traces_of(const struct gw_replay *r, struct gw_arena *arena, struct 
 	return true;
 }
 
-/* The answer for a cache of @p capacity bytes, into @p a. */
+/* The answer for a cache of @p capacity bytes. */
 static void run_all(const struct gw_replay *r, double capacity, struct gw_replay_answer *a)
 {
 	struct gw_arena arena;
@@ -265,7 +265,7 @@ double gw_replay_hits(const struct gw_replay *r, double capacity, double *under_
 double gw_replay_apart(const struct gw_replay *r, double together)
 {
 	const struct gw_replay_answer *a = r->last;
-	double all = 0, hit = 0.5; /* none seen is less than one */
+	double all = 0, hit = 0.5; /* none seen: less than one */
 
 	for (unsigned i = 0; i <= GW_REPLAY_ROW; i++) {
 		all += a->rows[i];

@@ -14,7 +14,7 @@
 enum {
 	GW_REPLAY_EVENTS = 8192,   /**< accesses recorded of a block */
 	GW_REPLAY_REQUESTS = 8192, /**< requests run, over all warps; the rest is left out */
-	GW_REPLAY_ROW = 32,        /**< hits in a row that are told apart */
+	GW_REPLAY_ROW = 32,        /**< hits in a row that count */
 };
 
 /** A recorded access. */
@@ -28,7 +28,7 @@ struct gw_replay_event {
 struct gw_replay_answer {
 	uint32_t count; /**< of the events asked about; 0: none */
 	double capacity, hits, under_way;
-	uint32_t rows[GW_REPLAY_ROW + 1]; /**< loads, by how many of their warp have hit in a row */
+	uint32_t rows[GW_REPLAY_ROW + 1]; /**< loads by their warp's hits in a row */
 };
 
 /** The loads of a block, warp after warp. */
@@ -56,11 +56,8 @@ void gw_replay_add(struct gw_replay *r, const struct gw_eval_access *access,
  */
 double gw_replay_hits(const struct gw_replay *r, double capacity, double *under_way);
 
-/**
- * Of @p together loads that a warp waits for at a time, as many as would all hit as often if each
- * did so on its own: loads of one iteration often hit or miss together. By the last answer; NaN:
- * not known.
- */
+/** Of @p together loads of a warp, as many as would all hit as often if each did so on its own, by
+ * the last answer; NaN: not known. */
 double gw_replay_apart(const struct gw_replay *r, double together);
 
 #endif

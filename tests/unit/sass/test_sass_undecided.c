@@ -244,9 +244,11 @@ enum { ADDING = 1 << 20 }; /* threads of spread_atomics */
 static double adding(int32_t among, enum gw_work_field row)
 {
 	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
-	const struct launch known = {"spread_atomics", ADDING / 256, 256, 1, {ADDING, among}};
-	const struct launch l =
-		among ? known : (struct launch){"histogram", ADDING / 256, 256, 2, {ADDING}};
+	const struct launch l = {among ? "spread_atomics" : "histogram",
+				 ADDING / 256,
+				 256,
+				 2 - !!among,
+				 {ADDING, among}};
 	const struct gw_launch launch = {
 		.kernel = &kernel, .config = {{l.grid, 1, 1}, {l.block, 1, 1}, {1, 1, 1}, 0, 0}};
 	struct gw_work work;
