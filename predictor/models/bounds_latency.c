@@ -92,12 +92,13 @@ struct wait {
 	double cycles, dram_share;
 };
 
-/* A wait for several loads lasts as long as the slowest, and lines of device memory come one after
- * the other. Where another warp has only just asked for a sector, a hit is no sooner there than
- * what that warp waits for. Cold: to be small. */
+/* A wait for several loads lasts as long as the slowest; lines of device memory come one after the
+ * other, those of L2 later the more threads run. Where another warp has only just asked for a
+ * sector, a hit is no sooner there than what that warp waits for. Cold: to be small. */
 __attribute__((noinline, cold)) static struct wait wait_of(const struct view *v)
 {
-	double loads = work_of(v, GW_WORK_warp_loads_in_flight), each, apart, near, cached, far;
+	double loads = work_of(v, GW_WORK_warp_loads_in_flight), each, apart, near, cached, far, l2;
+	const double blocks = (double)v->occupancy.resident_blocks;
 	double hit1 = v->hit1 * (1 - gw_either(work_of(v, GW_WORK_l1_under_way), 0));
 	unsigned n = loads > 1 ? loads < WAIT_LOADS ? (unsigned)(loads + 0.5) : WAIT_LOADS : 1;
 
@@ -108,12 +109,17 @@ __attribute__((noinline, cold)) static struct wait wait_of(const struct view *v)
 	near = pow(hit1, apart);
 	/* Where all hit L1, what L2 does need not be known. */
 	cached = hit1 < 1 ? pow(1 - each, apart) : near;
+	l2 = rate_of(v, GW_PARAM_lat_l2);
+	if (v->resident)
+		l2 *= larger(1, gw_curve_at(v->d, GW_CURVE_l2_latency_threads,
+					    WARP * v->warps_per_block *
+						    (v->blocks < blocks ? v->blocks : blocks)) /
+					gw_curve_at(v->d, GW_CURVE_l2_latency_threads, 1));
 	far = v->first_far;
 	if (!v->kept)
 		far = larger(far, gw_curve_at(v->d, GW_CURVE_request_latency,
 					      n * each * work_of(v, GW_WORK_global_load_lines)));
-	return (struct wait){near * rate_of(v, GW_PARAM_lat_l1) +
-				     (cached - near) * rate_of(v, GW_PARAM_lat_l2) +
+	return (struct wait){near * rate_of(v, GW_PARAM_lat_l1) + (cached - near) * l2 +
 				     (1 - cached) * (far - (v->first_far - v->first_near) /
 								   (double)(UINT64_C(1) << n)),
 			     v->kept ? 0 : 1 - cached};

@@ -335,7 +335,6 @@ LAUNCH_TEST(a_path_by_the_code_waits_for_where_loads_are_served)
 	fixture_work(f, GW_WORK_warp_loads_in_flight, 3);
 	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (l1 / 8 + l2 * 7 / 8)) / 1e9);
-	/* Less often than that where they hit together. */
 	fixture_work(f, GW_WORK_loads_apart, 2);
 	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (l1 / 4 + l2 * 3 / 4)) / 1e9);
@@ -343,13 +342,18 @@ LAUNCH_TEST(a_path_by_the_code_waits_for_where_loads_are_served)
 	fixture_work(f, GW_WORK_l2_hit_rate, NAN); /* nothing asks it */
 	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * l1) / 1e9);
-	/* Of six lines of device memory the last comes later than one alone. */
+	/* The last of six lines comes later than one alone. */
 	fixture_curve(f, GW_CURVE_request_latency, (const double[][2]){{1, 610}, {8, 750}}, 2);
 	fixture_work(f, GW_WORK_l1_hit_rate, 0);
 	fixture_work(f, GW_WORK_l2_hit_rate, 0);
 	fixture_work(f, GW_WORK_global_load_lines, 2);
 	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * 710) / 1e9);
+	/* L2 answers many threads later than one. */
+	fixture_curve(f, GW_CURVE_l2_latency_threads, (const double[][2]){{1, 300}, {9e4, 450}}, 2);
+	fixture_work(f, GW_WORK_l2_hit_rate, 1);
+	e = ask(f);
+	assert_close(fixture_term(&e, "latency"), 20 * (400 + 3 * l2) / 1e9);
 }
 
 /* Half of what an SM has not read yet comes from the far partition; the slower of two loads. */
