@@ -17,6 +17,9 @@ static const double ALIKE = 0.25;    /* a time within this share of the median a
 static const double AGREE = 2;       /* standard errors by which medians of one level may differ */
 static const double MEDIAN = 1.2533; /* standard error of a median relative to that of a mean */
 static const double NORMAL = 1.4826; /* standard deviations per median absolute deviation */
+static const double LOOSE = 0.1;     /* spread of times that have no level, in log time */
+static const double LEFT = 1;        /* spreads between a level and one that is another */
+static const uint32_t FOLLOWED = 256; /* times that a level is the mean of, about */
 
 /*
  * Where the time after @p count others is kept among those drawn: the place of a random one, so
@@ -56,6 +59,20 @@ static double median(const float *sorted, uint32_t n)
 {
 	return n % 2 ? (double)sorted[n / 2]
 		     : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
+}
+
+/*
+ * Median of the shortest stretch that holds three fifths of the times. What delays a launch makes
+ * some times longer, seldom one shorter: most launches take what is the densest.
+ */
+static double densest(const float *sorted, uint32_t n)
+{
+	uint32_t most = n * 3 / 5 + 1, best = 0;
+
+	for (uint32_t i = 1; i + most <= n; i++)
+		if (sorted[i + most - 1] - sorted[i] < sorted[best + most - 1] - sorted[best])
+			best = i;
+	return median(sorted + best, most);
 }
 
 /*
@@ -216,6 +233,8 @@ static void of_level(const float *newest, const struct stretches *s, struct gw_h
 	}
 	out->median = median(s->sorted[i], s->length[i]);
 	out->sigma = fmax(spread(s->sorted[i], s->length[i], out->median), deviation / out->median);
+	if (out->sigma < LOOSE && s->length[i] >= SHORTEST)
+		out->median = densest(s->sorted[i], s->length[i]);
 }
 
 /* Of two alternating groups: the one of the latest time. */
@@ -260,6 +279,19 @@ bool gw_history_summary(const struct gw_history *h, struct gw_history_summary *o
 		of_level(newest, &s, out);
 	}
 	return true;
+}
+
+void gw_history_follow(struct gw_history *h, struct gw_history_summary *s)
+{
+	double more = h->count - h->levelled, level = (double)h->level, off = s->median - level;
+	double all = h->count < FOLLOWED ? h->count : FOLLOWED;
+
+	/* The first whole window is the first level. */
+	if (h->count > GW_HISTORY_WINDOW && s->sigma < LOOSE && !s->multimodal &&
+	    fabs(off) < LEFT * s->sigma * level)
+		s->median = level + off * fmin(1, more / (all - GW_HISTORY_WINDOW + 1));
+	h->level = (float)s->median;
+	h->levelled = h->count;
 }
 
 bool gw_history_agrees(const struct gw_history *h, double *scatter)

@@ -11,11 +11,15 @@ struct gw_history {
 	uint32_t count;                 /**< times ever added */
 	float times[GW_HISTORY_WINDOW]; /**< seconds, a ring */
 	float drawn[GW_RANGE_TIMES];    /**< as many of all, each with the same probability */
+	float level;                    /**< mean of the levels published while they agree, s */
+	uint32_t levelled;              /**< count at the last of them */
 };
 
 /** Summary of a history. */
 struct gw_history_summary {
-	double median; /**< seconds, of the group of the latest time when there are several */
+	/** Seconds, of the group of the latest time when there are several: their median, or that
+	 * of the densest of them where they are of one level. */
+	double median;
 	double sigma;  /**< robust standard deviation of log time, 0 for a single time */
 	/** Least and greatest time of the window; of a full one, those next to them: nine in ten.
 	 */
@@ -43,5 +47,11 @@ bool gw_history_range(const struct gw_history *h, double *low, double *high);
 
 /** Summarise; false when there is no time yet. */
 bool gw_history_summary(const struct gw_history *h, struct gw_history_summary *out);
+
+/**
+ * Take the mean of the levels since the last change for that of @p s, which is of @p h now: a
+ * window of times says less of a level than all that agree with it.
+ */
+void gw_history_follow(struct gw_history *h, struct gw_history_summary *s);
 
 #endif

@@ -421,6 +421,7 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 
 	if (!gw_history_summary(&e->history, &s))
 		return;
+	gw_history_follow(&e->history, &s);
 	gw_residual_timed(p, config, e, log(s.median));
 	settle(p, e);
 	if (!e->timed_known)

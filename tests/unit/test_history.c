@@ -179,6 +179,40 @@ TEST(noise_makes_no_new_level)
 	assert_false(of(t, 32).multimodal);
 }
 
+/* Twenty times lie around 1, twelve came later by more and more. */
+TEST(most_times_decide_where_some_are_delayed)
+{
+	double t[32];
+
+	for (int i = 0; i < 32; i++)
+		t[i * 7 % 32] = 0.999 + (i < 20 ? 0.0001 * i : 0.002 * (i - 17));
+	assert_true(fabs(of(t, 32).median - 1) < 2e-4);
+}
+
+/* Of a level that stays more is known than a window says; one that is another is taken at once. */
+TEST(a_level_is_the_mean_of_those_that_agree)
+{
+	struct gw_history h = {0};
+	struct gw_history_summary s;
+	uint64_t chance = 7;
+	double window = 0, followed = 0;
+
+	for (int i = 0; i < 500; i++) {
+		gw_history_add(&h, exp(0.01 * next_normal(&chance)));
+		assert_true(gw_history_summary(&h, &s));
+		window += i < 250 ? 0 : fabs(s.median - 1);
+		gw_history_follow(&h, &s);
+		followed += i < 250 ? 0 : fabs(s.median - 1);
+	}
+	assert_true(followed < 0.6 * window);
+	for (int i = 0; i < 12; i++) {
+		gw_history_add(&h, 1.05 * exp(0.01 * next_normal(&chance)));
+		assert_true(gw_history_summary(&h, &s));
+		gw_history_follow(&h, &s);
+	}
+	assert_true(fabs(s.median - 1.05) < 0.01);
+}
+
 TEST(only_the_last_window_counts)
 {
 	struct gw_history h = {0};
