@@ -127,19 +127,27 @@ void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
 	}
 }
 
+/* Caches may keep all that is asked of it: the code gives the most there can be. */
+static bool behind_caches(unsigned field)
+{
+	return field == GW_WORK_l2_read_bytes || field == GW_WORK_l2_total_bytes ||
+	       field == GW_WORK_dram_read_bytes || field == GW_WORK_dram_write_bytes;
+}
+
 /*
  * Settled static work is as exact as a counter; a sample of few launches is not. What code knows
  * except for the caches is at most a factor off: a poor sample that differs more is wrong.
  */
 static bool exacter(const struct gw_quantity *derived, const struct gw_part *counted)
 {
-	double more = fmax(derived->value, counted->value),
-	       less = fmin(derived->value, counted->value);
+	double times = counted->value / derived->value;
 
-	return derived->source == GW_SOURCE_STATIC && counted->source >= GW_SOURCE_GIVEN &&
-	       counted->confidence < GW_CONFIDENCE_COUNTED &&
-	       (derived->confidence >= EXACT ||
-		(derived->confidence >= GW_CONFIDENCE_SETTLED && more > REFUTED * less));
+	if (derived->source != GW_SOURCE_STATIC || counted->source < GW_SOURCE_GIVEN ||
+	    counted->confidence >= GW_CONFIDENCE_COUNTED)
+		return false;
+	return derived->confidence >= EXACT ||
+	       (derived->confidence >= GW_CONFIDENCE_SETTLED &&
+		(times > REFUTED || (times < 1 / REFUTED && !behind_caches(counted->field))));
 }
 
 /* The own parts of @p e available at that time: the most certain of each field. */

@@ -233,11 +233,14 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 /* Times for an evenly spread grid; rank() applies the imbalance. */
 static void times_of(struct view *v, struct gw_estimate *e, double t[RESOURCE_COUNT])
 {
-	double issued = work_of(v, GW_WORK_inst_issued);
+	double executed = work_of(v, GW_WORK_inst_executed);
+	double issued = gw_either(work_of(v, GW_WORK_inst_issued), executed);
 	double wavefronts = work_of(v, GW_WORK_lsu_wavefronts); /* one a cycle and SM */
 
-	t[ISSUE] = over(v, isnan(issued) ? work_of(v, GW_WORK_inst_executed) : issued,
-			GW_PARAM_t_issue);
+	/* Few are issued twice: a poor sample says less of that than those executed. */
+	if (v->w->q[GW_WORK_inst_issued].confidence < GW_CONFIDENCE_COUNTED)
+		issued = gw_either(executed, issued);
+	t[ISSUE] = over(v, issued, GW_PARAM_t_issue);
 	t[FMA] = fma_time(v);
 	t[ALU] = pipe_time(v, GW_WORK_pipe_alu, GW_WORK_int_inst, GW_PARAM_t_add, 1);
 	t[FP64] = pipe_time(v, GW_WORK_pipe_fp64, GW_WORK_fp64_inst, GW_PARAM_t_dp, 2);
