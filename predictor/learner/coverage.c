@@ -5,8 +5,8 @@
 static const double GAIN = 0.05;     /* adaptation rate of a width, per prediction judged … */
 static const double GAIN_MOST = 0.4; /* … and per batch of them */
 static const double ROOM = 8;        /* bound of a width relative to its start, as a factor */
-/* How other configurations of a kernel differ is stated too narrowly until some were judged: what
- * programs of half a second showed. */
+/* How other configurations of a kernel differ is stated too narrowly until some were judged, unless
+ * work was counted: what programs of half a second showed. */
 static const double KERNEL_TIMED = 1.5;
 /*
  * Rate for one configuration: faster, because it has only its own times. Nothing is forgotten: with
@@ -27,7 +27,8 @@ static double first_width(unsigned kind)
 
 	if (kind < GW_WIDTH_SIZES)
 		return sizes[kind];
-	if (kind == GW_WIDTH_LEAST || kind < gw_width_of_work(GW_TIER_WARM, GW_SOURCE_NONE))
+	if (kind == GW_WIDTH_LEAST || kind < gw_width_of_work(GW_TIER_WARM, GW_SOURCE_NONE) ||
+	    kind == gw_width_of_work(GW_TIER_WARM, GW_SOURCE_COUNTED))
 		return GW_NINE_IN_TEN;
 	return KERNEL_TIMED * GW_NINE_IN_TEN;
 }

@@ -17,9 +17,8 @@ static const double ALIKE = 0.25;    /* a time within this share of the median a
 static const double AGREE = 2;       /* standard errors by which medians of one level may differ */
 static const double MEDIAN = 1.2533; /* standard error of a median relative to that of a mean */
 static const double NORMAL = 1.4826; /* standard deviations per median absolute deviation */
-static const double LOOSE = 0.1;     /* spread of times that have no level, in log time */
-static const double LEFT = 1;        /* spreads between a level and one that is another */
-static const uint32_t FOLLOWED = 256; /* times that a level is the mean of, about */
+static const double LOOSE = 0.1;     /* spread of times without a level, in log time */
+static const double FOLLOWED = 256;  /* times that a level is of, at most */
 
 /*
  * Where the time after @p count others is kept among those drawn: the place of a random one, so
@@ -55,24 +54,26 @@ static inline void insert(float *v, uint32_t n, float x)
 	v[n] = x;
 }
 
-static double median(const float *sorted, uint32_t n)
+void gw_sort(float *v, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++)
+		insert(v, i, v[i]);
+}
+
+double gw_sorted_median(const float *sorted, uint32_t n)
 {
 	return n % 2 ? (double)sorted[n / 2]
 		     : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
 }
 
-/*
- * Median of the shortest stretch that holds three fifths of the times. What delays a launch makes
- * some times longer, seldom one shorter: most launches take what is the densest.
- */
-static double densest(const float *sorted, uint32_t n)
+double gw_sorted_densest(const float *sorted, uint32_t n, uint32_t most)
 {
-	uint32_t most = n * 3 / 5 + 1, best = 0;
+	uint32_t best = 0;
 
 	for (uint32_t i = 1; i + most <= n; i++)
 		if (sorted[i + most - 1] - sorted[i] < sorted[best + most - 1] - sorted[best])
 			best = i;
-	return median(sorted + best, most);
+	return gw_sorted_median(sorted + best, most);
 }
 
 /*
@@ -189,7 +190,7 @@ static uint32_t level(const struct stretches *s, double deviation)
 
 	for (uint32_t i = 0; i < s->count; i++) {
 		double room = AGREE * MEDIAN * deviation / sqrt(s->length[i]);
-		double middle = median(s->sorted[i], s->length[i]);
+		double middle = gw_sorted_median(s->sorted[i], s->length[i]);
 
 		low = fmax(low, middle - room);
 		high = fmin(high, middle + room);
@@ -231,16 +232,18 @@ static void of_level(const float *newest, const struct stretches *s, struct gw_h
 		deviation = neighbour_spread(newest, n);
 		i = level(s, deviation);
 	}
-	out->median = median(s->sorted[i], s->length[i]);
+	out->median = gw_sorted_median(s->sorted[i], s->length[i]);
 	out->sigma = fmax(spread(s->sorted[i], s->length[i], out->median), deviation / out->median);
-	if (out->sigma < LOOSE && s->length[i] >= SHORTEST)
-		out->median = densest(s->sorted[i], s->length[i]);
+	n = s->length[i];
+	/* Delays make some times longer, seldom one shorter. */
+	if (out->sigma < LOOSE && n >= SHORTEST)
+		out->median = gw_sorted_densest(s->sorted[i], n, n * 3 / 5 + 1);
 }
 
 /* Of two alternating groups: the one of the latest time. */
 static void of_group(const float *group, uint32_t n, struct gw_history_summary *out)
 {
-	out->median = median(group, n);
+	out->median = gw_sorted_median(group, n);
 	out->sigma = spread(group, n, out->median);
 }
 
@@ -283,34 +286,29 @@ bool gw_history_summary(const struct gw_history *h, struct gw_history_summary *o
 
 void gw_history_follow(struct gw_history *h, struct gw_history_summary *s)
 {
-	double more = h->count - h->levelled, level = (double)h->level, off = s->median - level;
-	double all = h->count < FOLLOWED ? h->count : FOLLOWED;
+	double more = h->count - h->levelled, off = s->median - (double)h->level;
+	double all = fmin(h->count, FOLLOWED) - GW_HISTORY_WINDOW + 1;
 
-	/* The first whole window is the first level. */
-	if (h->count > GW_HISTORY_WINDOW && s->sigma < LOOSE && !s->multimodal &&
-	    fabs(off) < LEFT * s->sigma * level)
-		s->median = level + off * fmin(1, more / (all - GW_HISTORY_WINDOW + 1));
+	if (all > 1 && s->sigma < LOOSE && !s->multimodal && fabs(off) < s->sigma * s->median)
+		s->median = (double)h->level + off * fmin(1, more / all);
 	h->level = (float)s->median;
 	h->levelled = h->count;
 }
 
 bool gw_history_agrees(const struct gw_history *h, double *scatter)
 {
-	float newest[GW_HISTORY_WINDOW];
 	uint32_t n = gw_history_size(h), off = 0;
-	struct stretches s;
-	const float *sorted;
+	float sorted[GW_HISTORY_WINDOW];
 	double middle;
 
 	*scatter = 0;
 	if (!n)
 		return false;
-	newest_first(h, n, newest);
-	sort_stretches(newest, n, &s);
-	sorted = s.sorted[s.count - 1];
-	middle = median(sorted, n);
+	memcpy(sorted, h->times, sizeof(sorted));
+	gw_sort(sorted, n);
+	middle = gw_sorted_median(sorted, n);
 	*scatter = log((double)sorted[n - 1 - n / 10] / (double)sorted[n / 10]) / DECILES;
 	for (uint32_t i = 0; i < n; i++)
-		off += fabs((double)newest[i] / middle - 1) > ALIKE;
+		off += fabs((double)sorted[i] / middle - 1) > ALIKE;
 	return off <= (n + 4) / 8;
 }

@@ -11,21 +11,25 @@ struct gw_history {
 	uint32_t count;                 /**< times ever added */
 	float times[GW_HISTORY_WINDOW]; /**< seconds, a ring */
 	float drawn[GW_RANGE_TIMES];    /**< as many of all, each with the same probability */
-	float level;                    /**< mean of the levels published while they agree, s */
-	uint32_t levelled;              /**< count at the last of them */
+	float level;                    /**< mean of the levels followed, s … */
+	uint32_t levelled;              /**< … and count at the last */
 };
 
 /** Summary of a history. */
 struct gw_history_summary {
-	/** Seconds, of the group of the latest time when there are several: their median, or that
-	 * of the densest of them where they are of one level. */
-	double median;
+	double median; /**< seconds, of the group of the latest time when there are several; of the
+			  densest of a level */
 	double sigma;  /**< robust standard deviation of log time, 0 for a single time */
 	/** Least and greatest time of the window; of a full one, those next to them: nine in ten.
 	 */
 	double low, high;
 	bool multimodal; /**< the times fall into two groups that differ by more than 10% */
 };
+
+void gw_sort(float *v, uint32_t n);
+double gw_sorted_median(const float *sorted, uint32_t n);
+/** Median of the shortest stretch that holds @p most of the values. */
+double gw_sorted_densest(const float *sorted, uint32_t n, uint32_t most);
 
 /** Add a time in seconds, > 0. */
 void gw_history_add(struct gw_history *h, double seconds);
@@ -48,10 +52,7 @@ bool gw_history_range(const struct gw_history *h, double *low, double *high);
 /** Summarise; false when there is no time yet. */
 bool gw_history_summary(const struct gw_history *h, struct gw_history_summary *out);
 
-/**
- * Take the mean of the levels since the last change for that of @p s, which is of @p h now: a
- * window of times says less of a level than all that agree with it.
- */
+/** A level that stays is better known than by its last window: @p s, of @p h, gets the mean. */
 void gw_history_follow(struct gw_history *h, struct gw_history_summary *s);
 
 #endif

@@ -17,10 +17,10 @@ static const struct {
 	struct gw_prior prior;
 } SOURCE[GW_CLASSES / GW_CERTAINTIES] = {
 	[GW_CLASS_STATIC /
-	 GW_CERTAINTIES] = {{0.36, 0.7, 0.9},
+	 GW_CERTAINTIES] = {{0.22, 0.7, 0.9},
 			    {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
 	[GW_CLASS_SCALED /
-		GW_CERTAINTIES] = {{0.8, 0.8, 0.8},
+		GW_CERTAINTIES] = {{0.5, 0.8, 0.8},
 				   {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.06}},
 	[GW_CLASS_COUNTED /
 		GW_CERTAINTIES] = {{0.35, 0.6, 0.7},
@@ -32,8 +32,8 @@ static const struct gw_prior NO_WORK = {
 	.offset = 3, .slope = 0.35, .smooth = 0.25, .reach = 2, .own = 0.1};
 
 enum {
-	LEVEL_DOUBT = 2,  /* weight, in kernels, of the prior that a class has no bias */
-	SPREAD_DOUBT = 4, /* the same of how kernels spread */
+	LEVEL_DOUBT = 2,   /* weight, in kernels, of the prior that a class has no bias */
+	SPREAD_DOUBT = 16, /* the same of how kernels spread: a few show its tail by chance */
 };
 static const double HELD = 0.9;        /* a normal distribution holds it within GW_NINE_IN_TEN */
 static const double MIDDLE = 1.5;      /* variance of a middle of one, in those of a kernel */
@@ -60,41 +60,6 @@ void gw_residual_start(struct gw_state *s)
 
 /* ---- levels: what kernels have in the middle ---- */
 
-static void sort(double *v, unsigned n)
-{
-	for (unsigned i = 1; i < n; i++) {
-		double x = v[i];
-		unsigned j = i;
-
-		for (; j && v[j - 1] > x; j--)
-			v[j] = v[j - 1];
-		v[j] = x;
-	}
-}
-
-/* Leaves @p v sorted. */
-static double median(double *v, unsigned n)
-{
-	sort(v, n);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
-/*
- * Mode of the values: the median of the shortest stretch that holds half of them. What the model
- * lacks makes some kernels far slower than it says; they must not shift the others. Leaves @p v
- * sorted.
- */
-static double densest(double *v, unsigned n)
-{
-	unsigned half = n / 2 + 1, best = 0;
-
-	sort(v, n);
-	for (unsigned i = 1; i + half <= n; i++)
-		if (v[i + half - 1] - v[i] < v[best + half - 1] - v[best])
-			best = i;
-	return median(v + best, half);
-}
-
 /* Root mean square distance of a kernel's configurations from @p middle. */
 static double off_by(const struct gw_kernel_stats *f, enum gw_class c, double middle)
 {
@@ -111,17 +76,20 @@ static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 {
 	uint32_t n = p->level_count[c] < GW_LEVEL_KERNELS ? p->level_count[c] : GW_LEVEL_KERNELS;
 	uint32_t at = (uint32_t)ceil(HELD * (n + 1));
-	double v[GW_LEVEL_KERNELS], middle, spread, square, first = first_spread(c);
+	double middle, spread, square, first = first_spread(c);
+	float v[GW_LEVEL_KERNELS];
 
 	if (!n)
 		return (struct gw_level){0, first};
 	for (uint32_t i = 0; i < n; i++)
-		v[i] = (double)p->level_ring[c][i]->level[c];
-	middle = densest(v, n) * n / (n + LEVEL_DOUBT);
+		v[i] = p->level_ring[c][i]->level[c];
+	/* Kernels far slower than the model says do not move the rest. */
+	gw_sort(v, n);
+	middle = gw_sorted_densest(v, n, n / 2 + 1) * n / (n + LEVEL_DOUBT);
 	for (uint32_t i = 0; i < n; i++)
-		v[i] = off_by(p->level_ring[c][i], c, middle);
-	sort(v, n);
-	spread = v[(at < n ? at : n) - 1] / GW_NINE_IN_TEN;
+		v[i] = (float)off_by(p->level_ring[c][i], c, middle);
+	gw_sort(v, n);
+	spread = (double)v[(at < n ? at : n) - 1] / GW_NINE_IN_TEN;
 	square = (SPREAD_DOUBT * first * first + n * spread * spread) / (n + SPREAD_DOUBT);
 	return (struct gw_level){middle, sqrt(square * (1 + MIDDLE / (n + LEVEL_DOUBT)))};
 }
@@ -190,24 +158,18 @@ struct relative {
 	double distance;
 };
 
-static struct gw_place place_of(const struct gw_entry *e)
-{
-	return (struct gw_place){
-		.at = {(double)e->blocks, (double)e->threads, (double)e->shared, 0}};
-}
-
 /* The nearest of those timed by then, nearest first. */
 static unsigned relatives_of(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
 			     struct relative out[GW_KRIGE_POINTS + 1])
 {
 	const struct gw_kernel_stats *f = e->family;
-	const struct gw_place here = place_of(e);
+	const struct gw_place here = gw_place_of(e);
 	uint32_t all = f->timed_count < GW_TIMED_MOST ? f->timed_count : GW_TIMED_MOST;
 	unsigned n = 0, at;
 
 	for (uint32_t i = 0; i < all; i++) {
 		struct relative r = {.entry = gw_learner_entry(p, f->timed[i])};
-		struct gw_place there = place_of(r.entry);
+		struct gw_place there = gw_place_of(r.entry);
 
 		r.made = r.entry == e ? NULL : gw_published_at(r.entry, known);
 		if (!r.made || !r.made->size)
@@ -254,16 +216,19 @@ static double together(double a, double b)
 /* An isolated point counts for little. */
 static void doubt_outliers(struct gw_point *points, unsigned n, double own)
 {
-	double v[GW_KRIGE_POINTS], middle, room;
+	double middle, room;
+	float v[GW_KRIGE_POINTS];
 
 	if (n < 4)
 		return;
 	for (unsigned i = 0; i < n; i++)
-		v[i] = points[i].value;
-	middle = median(v, n);
+		v[i] = (float)points[i].value;
+	gw_sort(v, n);
+	middle = gw_sorted_median(v, n);
 	for (unsigned i = 0; i < n; i++)
-		v[i] = fabs(points[i].value - middle);
-	room = 4 * (1.4826 * median(v, n) + own);
+		v[i] = (float)fabs(points[i].value - middle);
+	gw_sort(v, n);
+	room = 4 * (1.4826 * gw_sorted_median(v, n) + own);
 	for (unsigned i = 0; i < n; i++)
 		points[i].noise += fmax(0, fabs(points[i].value - middle) - room);
 }
@@ -319,7 +284,7 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 	enum gw_class c = gw_class_of(base);
 	struct gw_prior prior = SOURCE[c / GW_CERTAINTIES].prior;
 	struct gw_point points[GW_KRIGE_POINTS];
-	struct gw_place here = place_of(e);
+	struct gw_place here = gw_place_of(e);
 	struct guess g = {.base = *base};
 	unsigned alike = 0;
 
@@ -347,7 +312,7 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 		else
 			alike++;
 		*point = (struct gw_point){
-			.place = place_of(r[i].entry),
+			.place = gw_place_of(r[i].entry),
 			.value = (double)r[i].made->center - b.log_seconds - v->level[of].mean,
 			.noise = together(noise_of(&r[i], e, own), (double)b.doubt)};
 		point->place.at[3] = 0.5 * b.log_seconds;
@@ -411,21 +376,19 @@ static struct guess by_times(const struct view *v, const struct gw_entry *e,
 			     const struct relative *r, unsigned count)
 {
 	struct guess g = {.points = count, .base = {.log_seconds = NAN}};
-	struct gw_place here = place_of(e);
+	struct gw_place here = gw_place_of(e);
 	struct gw_point points[GW_KRIGE_POINTS];
 	double rest, about = 0, arguments;
 
-	here.along = (double)e->blocks + (double)e->threads;
 	for (unsigned i = 0; i < count; i++) {
 		const struct gw_entry *other = r[i].entry;
 		double filling = fmin((double)other->waves, 0) - fmin((double)e->waves, 0);
 
 		points[i] = (struct gw_point){
-			.place = place_of(other),
+			.place = gw_place_of(other),
 			.value = without_floor(v->p, (double)r[i].made->center) -
 				 (double)other->waves,
 			.noise = together(noise_of(&r[i], e, NO_WORK.own), POWER * filling)};
-		points[i].place.along = (double)other->blocks + (double)other->threads;
 		/* Their difference is not part of the place. */
 		if (r[i].distance < ALIKE && !mixed(other, e))
 			points[i].noise = NO_WORK.offset;

@@ -127,27 +127,23 @@ void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
 	}
 }
 
-/* Caches may keep all that is asked of it: the code gives the most there can be. */
-static bool behind_caches(unsigned field)
-{
-	return field == GW_WORK_l2_read_bytes || field == GW_WORK_l2_total_bytes ||
-	       field == GW_WORK_dram_read_bytes || field == GW_WORK_dram_write_bytes;
-}
-
 /*
  * Settled static work is as exact as a counter; a sample of few launches is not. What code knows
- * except for the caches is at most a factor off: a poor sample that differs more is wrong.
+ * except for the caches is at most a factor off: a poor sample that differs more is wrong. Less
+ * behind the caches is what they kept.
  */
 static bool exacter(const struct gw_quantity *derived, const struct gw_part *counted)
 {
+	unsigned field = counted->field;
+	bool behind = (field >= GW_WORK_dram_read_bytes && field <= GW_WORK_l2_read_bytes) ||
+		      field == GW_WORK_l2_total_bytes;
 	double times = counted->value / derived->value;
 
-	if (derived->source != GW_SOURCE_STATIC || counted->source < GW_SOURCE_GIVEN ||
-	    counted->confidence >= GW_CONFIDENCE_COUNTED)
-		return false;
-	return derived->confidence >= EXACT ||
-	       (derived->confidence >= GW_CONFIDENCE_SETTLED &&
-		(times > REFUTED || (times < 1 / REFUTED && !behind_caches(counted->field))));
+	return derived->source == GW_SOURCE_STATIC && counted->source >= GW_SOURCE_GIVEN &&
+	       counted->confidence < GW_CONFIDENCE_COUNTED &&
+	       (derived->confidence >= EXACT ||
+		(derived->confidence >= GW_CONFIDENCE_SETTLED &&
+		 (times > REFUTED || (times < 1 / REFUTED && !behind))));
 }
 
 /* The own parts of @p e available at that time: the most certain of each field. */
@@ -182,7 +178,7 @@ struct source {
 	double derived[GW_WORK_FIELDS]; /* static; NaN when unknown */
 };
 
-static struct gw_place place_of(const struct gw_entry *e)
+struct gw_place gw_place_of(const struct gw_entry *e)
 {
 	return (struct gw_place){
 		.at = {(double)e->blocks, (double)e->threads, (double)e->shared, 0},
@@ -215,13 +211,13 @@ static unsigned sources_of(const struct gw_predictor *p, const struct gw_entry *
 		double distance;
 	} near[SOURCES_MOST + 1];
 	const struct gw_kernel_stats *f = e->family;
-	const struct gw_place here = place_of(e);
+	const struct gw_place here = gw_place_of(e);
 	uint32_t all = f->counted_count < GW_COUNTED_MOST ? f->counted_count : GW_COUNTED_MOST;
 	unsigned n = 0, at;
 
 	for (uint32_t i = 0; i < all; i++) {
 		const struct gw_entry *other = gw_learner_entry(p, f->counted[i]);
-		struct gw_place there = place_of(other);
+		struct gw_place there = gw_place_of(other);
 		double distance = gw_place_distance2(&here, &there);
 
 		if (other == e || other->work_known > known)
@@ -272,14 +268,14 @@ struct doubts {
 /* The same shape but another configuration: they differ in arguments. */
 static bool alike(const struct scaling *s, unsigned i)
 {
-	struct gw_place there = place_of(s->source[i].entry);
+	struct gw_place there = gw_place_of(s->source[i].entry);
 
 	return gw_place_distance2(&there, &s->here) < ALIKE;
 }
 
 static struct gw_point point_of(const struct scaling *s, unsigned i, bool by_code)
 {
-	return (struct gw_point){.place = place_of(s->source[i].entry),
+	return (struct gw_point){.place = gw_place_of(s->source[i].entry),
 				 .noise =
 					 !by_code && alike(s, i) ? PER_THREAD.offset : COUNT_NOISE};
 }
@@ -346,7 +342,7 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double deriv
 	w = weights_for(s, by_code, mask);
 	for (unsigned i = 0; i < s->count; i++) {
 		const struct source *from = &s->source[i];
-		double mean = grown != 0 ? place_of(from->entry).along : 0;
+		double mean = grown != 0 ? gw_place_of(from->entry).along : 0;
 
 		if (!(mask & 1u << i))
 			continue;
@@ -357,7 +353,7 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double deriv
 			mean = log(from->derived[field]);
 		if (isnan(nearest) && (by_code || !alike(s, i))) {
 			nearest = log(from->counted[field].value) - mean;
-			away = s->here.along - place_of(from->entry).along;
+			away = s->here.along - gw_place_of(from->entry).along;
 		}
 		sum += w->weight[at++] * (log(from->counted[field].value) - mean);
 		sure = fmin(sure, (double)from->counted[field].confidence);
@@ -374,7 +370,7 @@ static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, u
 		       struct gw_work *work, uint64_t *since, struct doubts *doubts)
 {
 	struct source source[SOURCES_MOST];
-	struct scaling s = {.source = source, .here = place_of(e)};
+	struct scaling s = {.source = source, .here = gw_place_of(e)};
 
 	s.count = e->family ? sources_of(p, e, known, source) : 0;
 	for (unsigned i = 0; s.count && i < GW_WORK_FIELDS; i++) {

@@ -89,6 +89,9 @@ TEST(kinds_do_not_mix)
 	struct gw_coverage c, before;
 
 	gw_coverage_start(&c);
+	/* Counted work says how configurations differ. */
+	assert_true(c.width[gw_width_of_work(GW_TIER_WARM, GW_SOURCE_COUNTED)] <
+		    c.width[gw_width_of_work(GW_TIER_WARM, GW_SOURCE_STATIC)]);
 	before = c;
 	gw_coverage_judge(&c, gw_width_of_work(GW_TIER_COLD, GW_SOURCE_STATIC), 1);
 	gw_coverage_adapt(&c);

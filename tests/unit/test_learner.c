@@ -87,6 +87,21 @@ TEST_WITH(few_kernels_tell_no_narrower_interval_than_holds_the_next, start, stop
 	assert_true(held > 0.86 * PROGRAMS && held < 0.94 * PROGRAMS);
 }
 
+TEST_WITH(one_far_off_kernel_of_few_widens_the_next_little, start, stop)
+{
+	double width[6];
+
+	for (uint32_t kernel = 1; kernel <= 5; kernel++) {
+		uint32_t c = configure(kernel, 2000 * kernel, 256);
+		struct gw_prediction made;
+
+		tell(c, GW_SOURCE_COUNTED, 1);
+		made = measure(c, model() * (kernel == 4 ? 6 : 1));
+		width[kernel] = log(made.high / made.low);
+	}
+	assert_true(width[5] < 1.4 * width[4]);
+}
+
 TEST_WITH(cold_intervals_come_to_hold_nine_in_ten, start, stop)
 {
 	int scored = 0, held = 0;
