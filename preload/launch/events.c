@@ -33,12 +33,11 @@ enum {
 	BASES = 64,        /* events that are made as bases, one in a context after another */
 };
 
-/* Of a pair's time beside the events' own and the device profile's gap, ns: while kernels were
- * queued, where the GPU waited for the call, a byte of parameters; and how exactly that is known
- * (H200, medians of three programs: docs/results/watch-2026-11-26). A launch is to be EXACT times
- * that, and longer than any time within its call that it may have begun at. */
-static const double QUEUED = 300, WAITED = 80, BYTE = 0.06, UNSURE = 300;
-enum { EXACT = 8 };
+/* Of a pair's time beside the events' own: while kernels were queued so many gaps of the device
+ * profile, where the GPU waited for the call, and a byte of parameters, ns (H200, medians of three
+ * programs: docs/results/watch-2026-11-26). */
+static const double QUEUED = 1.4, WAITED = 80, BYTE = 0.06;
+enum { BEGIN = 8 }; /* a launch that may have begun within its call takes so many times that */
 
 /* A thread's events in one context. */
 struct events {
@@ -432,9 +431,10 @@ double gw_events_seconds(const struct gw_event *e)
 	const double gap = d ? gw_param(d, GW_PARAM_launch_gap_stream) * 1e9 : 0;
 	const double left = (double)e->predicted - (double)e->low -
 			    (layout ? BYTE * layout->bytes : 0) -
-			    (e->high > 0 ? waited + WAITED : fmax(gap, 0) + QUEUED);
+			    (e->high > 0 ? waited + WAITED : fmax(QUEUED * gap, 0));
 
-	if (left >= EXACT * UNSURE && (!e->block_x || !(waited > left / EXACT)))
+	/* It is known to 0.3 us, a quarter of what events take. */
+	if (left > 0 && left >= (double)e->low && (!e->block_x || !(waited > left / BEGIN)))
 		return left * 1e-9;
 	gw_count(GW_COUNTER_events_unsure, 1);
 	return 0;
