@@ -172,6 +172,14 @@ static double likely_gain(uint32_t config)
 	return (likely_ns(gw_config_entry(config)) + 1) / likely_us(config);
 }
 
+/* Of the kernel of which fewest were analysed, then the cheapest. */
+static double turn(uint32_t config)
+{
+	const uint32_t slot = gw_config_entry(config)->slot;
+
+	return 1 / ((double)(took_us[slot] & ~(uint32_t)US_MOST) + likely_us(config));
+}
+
 bool gw_analysis_queue_worth(uint32_t config)
 {
 	return !by_time || gw_analysis_queue_new_kernel(config) || likely_gain(config) >= 1e3;
@@ -188,7 +196,7 @@ uint32_t gw_analysis_queue_next(bool untimed)
 	double most = 0;
 
 	for (unsigned k = 0; k < (untimed ? 2 : 5) && (!from || (any && k < 4)); k++) {
-		const uint32_t i = best(all[k], any ? likely_gain : gain, &most);
+		const uint32_t i = best(all[k], any ? likely_gain : k < 2 ? turn : gain, &most);
 
 		if (i == UINT32_MAX)
 			continue;

@@ -51,10 +51,11 @@ bool gw_analysis_queue_put_brief(uint32_t config);
 
 /**
  * The next one, which then no longer waits; 0: none. First those not timed when they were put,
- * whose times wait for them: the first of each kernel, then the cheapest by estimate. Then those
- * that have their arguments now. Timed ones follow by their GPU time per estimated time of
- * analysis, and with them those beyond GW_ANALYSIS_EACH of a kernel; those that were analysed
- * briefly come last, in the same order. @p untimed: only those not timed when they were put.
+ * whose times wait for them: the first of each kernel, then one of each, the cheapest by estimate
+ * first. Then those that have their arguments now. Timed ones follow by their GPU time per
+ * estimated time of analysis, and with them those beyond GW_ANALYSIS_EACH of a kernel; those that
+ * were analysed briefly come last, in the same order. @p untimed: only those not timed when they
+ * were put.
  */
 uint32_t gw_analysis_queue_next(bool untimed);
 

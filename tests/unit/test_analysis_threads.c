@@ -218,6 +218,20 @@ TEST_WITH(those_of_one_kernel_come_as_they_came, start, NULL)
 	assert_int_equal(gw_analysis_queue_next(false), three);
 }
 
+/* One with new arguments at each launch keeps none from its turn. */
+TEST_WITH(the_kernel_of_which_fewer_were_analysed_comes_before_a_cheaper_one, start, NULL)
+{
+	uint32_t often, seldom;
+
+	met(CHEAP, 1 * MS);
+	analysed(CHEAP, 1, 1 * MS);
+	met(COSTLY, 20 * MS);
+	often = waits(CHEAP, 2, 0);
+	seldom = waits(COSTLY, 1, 0);
+	assert_int_equal(gw_analysis_queue_next(false), seldom);
+	assert_int_equal(gw_analysis_queue_next(false), often);
+}
+
 TEST_WITH(what_takes_little_comes_before_what_takes_more, start, NULL)
 {
 	uint32_t more, little, between;
