@@ -145,7 +145,7 @@ TEST(what_is_bounded_is_predicted_as_far_as_it_is_likely)
 		double least;
 		struct gw_prediction made = first_of(&launches[i], &least);
 
-		if (least != 0 || !(made.seconds > 0) || !(made.high > 2.2 * made.low))
+		if (least != 0 || !(made.seconds > 0) || !(made.high > 2 * made.low))
 			fail_msg("%s: at least %g s; predicted %g s, %g to %g s",
 				 launches[i].kernel, least, made.seconds, made.low, made.high);
 	}
