@@ -40,7 +40,8 @@ static void on_work(struct trace *t, const struct log_event *e)
 	t->works[t->work_count] = (struct trace_work){
 		e->config, c->last_work, (uint32_t)t->part_count, all->count, w->known};
 	GW_GROW(t->parts, &t->part_room, t->part_count + all->count);
-	memcpy(t->parts + t->part_count, all->parts, all->count * sizeof(*t->parts));
+	if (all->count)
+		memcpy(t->parts + t->part_count, all->parts, all->count * sizeof(*t->parts));
 	t->part_count += all->count;
 	log_work_drop(all);
 	add_event(t, TRACE_WORK, t->work_count);
