@@ -253,7 +253,7 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 {
 	const bool tiles = copies_tiles(&d->program);
 	const uint64_t part = in->brief && !tiles ? BRIEF : 1,
-		       times = tiles ? TILES << !in->brief : 1, wide = tiles ? 2 : 1;
+		       times = tiles ? (uint64_t)TILES << !in->brief : 1, wide = tiles ? 2 : 1;
 	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[in->slot];
 	const struct gw_kernel kernel = {k->name,     k->registers,   k->static_shared, k->local,
 					 k->constant, k->max_threads, k->binary_version};
