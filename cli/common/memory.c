@@ -24,6 +24,11 @@ void *gw_alloc(size_t size)
 	return checked(calloc(1, size ? size : 1));
 }
 
+void *gw_alloc_raw(size_t size)
+{
+	return checked(malloc(size));
+}
+
 char *gw_copy(const char *text)
 {
 	return checked(strdup(text));

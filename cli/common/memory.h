@@ -9,6 +9,8 @@
 
 /** Zeroed memory, at least one byte; never NULL. free() it. */
 void *gw_alloc(size_t size);
+/** The same, not zeroed. */
+void *gw_alloc_raw(size_t size);
 /** A copy of @p text; free() it. */
 char *gw_copy(const char *text);
 /** Where there is none yet, gw_grow(). */

@@ -248,7 +248,7 @@ static void empty(struct pq_column *c)
 
 void pq_column_pages(struct pq_column *c, struct pq_pages *pages)
 {
-	uint32_t *positions = gw_alloc(PARQUET_GROUP * sizeof(*positions));
+	uint32_t *positions = gw_alloc_raw(PARQUET_GROUP * sizeof(*positions));
 	size_t levels;
 
 	pq_little(&pages->data, 0, 4);

@@ -20,17 +20,17 @@ struct pq_place {
 
 struct pq_column {
 	enum parquet_type type;
-	uint32_t rows, known;           /**< rows, and those with a value */
-	uint64_t values[PARQUET_GROUP]; /**< the known ones, as they are written; positions in texts
-					   of PARQUET_TEXT */
-	uint32_t levels[PARQUET_GROUP]; /**< by row: 1 where the value is known, else 0 */
-	struct pq_text *texts;          /**< different ones, in order of appearance */
+	uint32_t rows, known;  /**< rows, and those with a value */
+	struct pq_text *texts; /**< different ones, in order of appearance */
 	size_t text_count, text_room;
 	struct gw_index by_text;
 	struct pq_place *places;
 	size_t place_count, place_room;
 	struct gw_index by_place;
-	struct pq_place last; /**< the text before */
+	struct pq_place last;           /**< the text before */
+	uint64_t values[PARQUET_GROUP]; /**< the known ones, as they are written; positions in texts
+					   of PARQUET_TEXT */
+	uint32_t levels[PARQUET_GROUP]; /**< by row: 1 where the value is known, else 0 */
 };
 
 /** The pages of a column: their bodies, not packed yet. */

@@ -57,7 +57,8 @@ struct parquet *parquet_begin(const struct parquet_column *columns, size_t count
 	*p = (struct parquet){.names = columns, .count = count, .sink = sink, .arg = arg};
 	p->columns = gw_alloc(count * sizeof(struct pq_column *));
 	for (size_t i = 0; i < count; i++) {
-		p->columns[i] = gw_alloc(sizeof(struct pq_column));
+		p->columns[i] = gw_alloc_raw(sizeof(struct pq_column));
+		memset(p->columns[i], 0, offsetof(struct pq_column, values));
 		p->columns[i]->type = columns[i].type;
 	}
 #ifdef GW_HAVE_ZSTD
