@@ -37,11 +37,9 @@ static const struct {
 	enum gw_work_field field; /* GW_WORK_FIELDS: cycles of the cores */
 	enum gw_work_field most;  /* says how much that is at most */
 	double factor;
-	bool idle;
 } rows[GW_PM_ROWS] = {
-#define METRIC(set, name, field, factor, idle) \
-	{GW_WORK_##field, GW_WORK_most_##field, factor, idle},
-#define CLOCK(set, name) {GW_WORK_FIELDS, GW_WORK_FIELDS, 0, false},
+#define METRIC(set, name, field, factor, idle) {GW_WORK_##field, GW_WORK_most_##field, factor},
+#define CLOCK(set, name)                       {GW_WORK_FIELDS, GW_WORK_FIELDS, 0},
 #include "preload/counters/pm_metric.def"
 #undef METRIC
 #undef CLOCK
@@ -247,20 +245,15 @@ void gw_counter_attribution_exact_end(void)
 
 static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_set *members)
 {
-	uint32_t guard = 0;
-
-	for (unsigned m = 0; m < members->count; m++)
-		if (rows[members->row[m]].idle)
-			guard |= 1u << m;
 	if (s->attribution || !gw_memory_take(GW_MEMORY_counting, gw_attribution_bytes()))
 		return s->attribution;
-	s->attribution = gw_attribution_new(members->count, guard);
+	s->attribution = gw_attribution_new(members->count, gw_pm_idle(members));
 	if (!s->attribution)
 		gw_memory_give(GW_MEMORY_counting, gw_attribution_bytes());
 	return s->attribution;
 }
 
-/* Digits that no sample tells would be half of what the log takes for it. */
+/* Digits that no sample shows would be half of what the log takes for it. */
 static struct gw_quantity counted(double value, float confidence)
 {
 	return (struct gw_quantity){
@@ -360,19 +353,16 @@ static void keep_recorded(struct gw_pm_window *w, const struct gw_interval *run,
 /* What event pairs say of when it ran, the samples say better. False: they can't. */
 static bool place_runs(struct gw_pm_window *w, unsigned index)
 {
-	const struct gw_pm_set *members = gw_pm_set(w->set);
+	const uint32_t idle = gw_pm_idle(gw_pm_set(w->set));
 	struct gw_interval *run = ran_in[index];
 	const int64_t middle = (int64_t)windows[index].unsure / 2;
 	int64_t *known = &ahead[w->device];
 	uint64_t by;
-	unsigned m = 0;
 
-	while (m < members->count && !rows[members->row[m]].idle)
-		m++;
-	if (!windows[index].unsure || m == members->count)
+	if (!windows[index].unsure || !idle)
 		return !windows[index].unsure;
-	by = gw_attribution_shift(w->sample, w->count, m, run, windows[index].count,
-				  windows[index].unsure, middle + *known);
+	by = gw_attribution_shift(w->sample, w->count, (unsigned)__builtin_ctz(idle), run,
+				  windows[index].count, windows[index].unsure, middle + *known);
 	if (by != UINT64_MAX)
 		*known += ((int64_t)by - middle - *known) / 2;
 	for (size_t i = 0; i < windows[index].count && by != UINT64_MAX; i++) {

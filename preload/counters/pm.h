@@ -105,6 +105,9 @@ struct gw_pm_window *gw_pm_window(unsigned index);
 /** The metrics of a window's set. */
 const struct gw_pm_set *gw_pm_set(unsigned number);
 
+/** A bit for each of @p members that counts nothing on a GPU on which nothing runs. */
+uint32_t gw_pm_idle(const struct gw_pm_set *members);
+
 /** Launches have activity records, or event pairs that tell when they ran (gw_hot.exact), from now
  * on: counters may be sampled. Worker only. */
 void gw_pm_records_begin(void);

@@ -15,9 +15,10 @@ enum {
 static const struct {
 	int set;
 	const char *name;
+	bool idle;
 } rows[GW_PM_ROWS] = {
-#define METRIC(set, name, field, factor, idle) {set, name},
-#define CLOCK(set, name)                       {set, name},
+#define METRIC(set, name, field, factor, idle) {set, name, idle},
+#define CLOCK(set, name)                       {set, name, false},
 #include "preload/counters/pm_metric.def"
 #undef METRIC
 #undef CLOCK
@@ -189,4 +190,13 @@ void gw_pm_sets_release(void)
 const struct gw_pm_set *gw_pm_set(unsigned number)
 {
 	return &sets[number].members;
+}
+
+uint32_t gw_pm_idle(const struct gw_pm_set *members)
+{
+	uint32_t bits = 0;
+
+	for (unsigned m = 0; m < members->count; m++)
+		bits |= (uint32_t)rows[members->row[m]].idle << m;
+	return bits;
 }

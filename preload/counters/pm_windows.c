@@ -12,15 +12,6 @@ static struct gw_pm_window *windows; /* [GW_PM_WINDOWS] */
 static bool late[8];                 /* stages whose exit handler is registered */
 static _Atomic int sampled;
 
-/* Rows of which a GPU on which nothing runs counts none. */
-static const bool idle[GW_PM_ROWS] = {
-#define METRIC(set, name, field, factor, idle) idle,
-#define CLOCK(set, name)                       false,
-#include "preload/counters/pm_metric.def"
-#undef METRIC
-#undef CLOCK
-};
-
 enum {
 	WINDOW_SAMPLES = 240, /* GW_PM_SAMPLES and some to spare: what does not fit is lost */
 	STOP_NS = 600000,     /* that stopping takes, 0.4 to 1.1 ms on an H200: samples go on */
@@ -63,11 +54,11 @@ bool gw_pm_sampled(void)
 
 static bool kernels_in(const struct gw_pm_window *w)
 {
-	const struct gw_pm_set *members = gw_pm_set(w->set);
+	const uint32_t idle = gw_pm_idle(gw_pm_set(w->set));
 
 	for (size_t i = 0; i < w->count; i++)
-		for (unsigned m = 0; m < members->count; m++)
-			if (idle[members->row[m]] && w->sample[i].value[m] > 0)
+		for (unsigned m = 0; idle >> m; m++)
+			if (idle >> m & 1 && w->sample[i].value[m] > 0)
 				return true;
 	return false;
 }
