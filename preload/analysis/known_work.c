@@ -230,16 +230,15 @@ struct gw_quantity gw_work_row(uint32_t config, enum gw_work_field field)
 void gw_work_by_code(uint32_t config, struct gw_work *out)
 {
 	const struct known *k = known_of(config);
-	struct open o;
 
 	gw_work_clear(out);
 	if (!k)
 		return;
-	read(&k->work, out, o.news);
-	read(&k->by_code, &o.by_code, o.code_news);
-	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		if (out->q[i].source != GW_SOURCE_STATIC)
-			out->q[i] = o.by_code.q[i];
+	for (uint32_t i = 0; i < k->by_code.count; i++)
+		out->q[k->by_code.part[i].field] = quantity(&k->by_code.part[i]);
+	for (uint32_t i = 0; i < k->work.count; i++)
+		if (k->work.part[i].source == GW_SOURCE_STATIC)
+			out->q[k->work.part[i].field] = quantity(&k->work.part[i]);
 }
 
 _Static_assert(sizeof(struct gw_record_work) == sizeof(struct gw_record_graph_work) &&

@@ -142,16 +142,13 @@ static void predict_from_call(struct gw_record_launch *r)
  * known of its work by now. What stood published before the call stays. */
 static void predict_again(struct gw_record_launch *r)
 {
-	const float predicted = r->predicted, low = r->low, high = r->high;
+	const struct gw_record_launch before = *r;
 
 	if (!(r->flags & GW_LAUNCH_LATE) || r->tier != GW_TIER_WARM)
 		return;
 	gw_launch_predict(r);
-	if (isfinite(r->predicted))
-		return;
-	r->predicted = predicted;
-	r->low = low;
-	r->high = high;
+	if (!isfinite(r->predicted))
+		*r = before;
 }
 
 static struct gw_config_entry *pair_of(uint32_t config)
