@@ -26,6 +26,7 @@ struct gw_history_summary {
 	bool multimodal; /**< the times fall into two groups that differ by more than 10% */
 };
 
+/** Smallest first. */
 void gw_sort(float *v, uint32_t n);
 double gw_sorted_median(const float *sorted, uint32_t n);
 /** Median of the shortest stretch that holds @p most of the values. */

@@ -227,8 +227,9 @@ bool gw_own_range(const struct gw_entry *e, const struct gw_history_summary *s, 
 
 /* scale.c */
 
-/** Store a configuration's place among its kernel's, and the place. */
+/** A configuration's place among its kernel's. */
 struct gw_place gw_place_of(const struct gw_entry *e);
+/** Store it. */
 void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e);
 
 /** Keep @p work as the parts of @p e. */

@@ -228,8 +228,8 @@ static void show_totals(void)
 }
 
 /*
- * Mode watch needs the predictions of launches that are timed: the others are read here, on another
- * core. They stand as they are meanwhile, for nothing is learnt between windows.
+ * Modes watch and count need the predictions of launches that are timed: others are read here, on
+ * another core. They stand as they are meanwhile, for nothing is learnt between windows.
  */
 static void choose_reader(uint64_t now)
 {
