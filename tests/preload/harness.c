@@ -109,7 +109,7 @@ static void environment_fill(struct environment *e, const struct run *r, const c
 		setf(e, "CUDA_INJECTION64_PATH=%s", GW_LIBRARY);
 	set(e, "STANDIN_CUPTI_VERSION=130001");
 #ifdef __SANITIZE_THREAD__
-	set(e, "TSAN_OPTIONS=die_after_fork=0:suppressions=" GW_SUPPRESSIONS);
+	setf(e, "TSAN_OPTIONS=die_after_fork=0:log_path=%s/tsan:suppressions=" GW_SUPPRESSIONS, dir);
 #endif
 	for (unsigned i = 0; i < ENV_MAX && r->env[i]; i++)
 		set(e, r->env[i]);
@@ -317,6 +317,23 @@ static char *theirs(const char *text)
 	return to;
 }
 
+/* ThreadSanitizer's reports: in files, since standard error is not open in each of our threads. */
+static void complain_of_races(const struct outcome *o)
+{
+	char path[512], *text;
+	glob_t found;
+
+	snprintf(path, sizeof(path), "%s/tsan.*", o->dir);
+	if (glob(path, 0, NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		text = slurp("", found.gl_pathv[i]);
+		fprintf(stderr, "%s\n", text);
+		free(text);
+	}
+	globfree(&found);
+}
+
 static void complain(const struct run *r, const struct outcome *o)
 {
 	fprintf(stderr, "%s", *r->program == '/' ? r->program : built(r->program));
@@ -326,6 +343,7 @@ static void complain(const struct run *r, const struct outcome *o)
 		fprintf(stderr, " [%s]", r->env[i]);
 	fprintf(stderr, "\n  status %#x%s\n  stdout: %s\n  stderr: %s\n", (unsigned)o->status,
 		o->timed_out ? ", killed after the time limit" : "", o->out, o->err);
+	complain_of_races(o);
 }
 
 struct outcome *run_both(const struct run *r)
