@@ -21,6 +21,8 @@
 #include "predictor/code/eval/eval.h"
 #include "predictor/code/ir/reach.h"
 
+#include <stdlib.h>
+
 enum {
 	LOW = 1, /* reaches this half of an address, from its own low half or, of 64 bits, the same
 		  */
@@ -327,21 +329,38 @@ static void take_map(void *arg, const struct gw_digest_word *map)
 		plan->end = (uint16_t)(map->offset + map->size);
 }
 
-/* Fours, then eights, then all others. */
-static void order_words(struct gw_digest_plan *plan)
+/* Fours, then eights, then all others, each by offset. */
+static int place(const struct gw_digest_word *w)
 {
-	static const uint16_t sizes[] = {4, 8, 2, 1, GW_DIGEST_MAP};
-	const struct gw_digest_plan was = *plan;
-	uint16_t at = 0;
+	return (w->size == 4 ? 0 : w->size == 8 ? 1 << 16 : 1 << 17) + w->offset;
+}
 
-	for (unsigned s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
-		for (uint32_t i = 0; i < was.count; i++)
-			if (was.word[i].size == sizes[s])
-				plan->word[at++] = was.word[i];
-		if (sizes[s] == 4)
-			plan->fours = at;
-		else if (sizes[s] == 8)
-			plan->wide = at;
+static int by_place(const void *a, const void *b)
+{
+	return place(a) - place(b);
+}
+
+/* Whether 8 bytes lie right behind 8 others, in one parameter. */
+static bool goes_on(const struct gw_digest_word *w)
+{
+	return w[-1].size == 8 && w->size == 8 && w->param == w[-1].param && w->at == w[-1].at + 8;
+}
+
+void gw_digest_plan_spans(struct gw_digest_plan *plan)
+{
+	plan->spans = plan->fours = plan->wide = 0;
+	for (const struct gw_digest_word *w = plan->word; w < plan->word + plan->count; w++) {
+		if (w->size != 4 && w->size != 8)
+			return;
+		plan->wide++;
+		if (w > plan->word && goes_on(w)) {
+			plan->span[plan->spans - 1].param =
+				(uint16_t)(plan->span[plan->spans - 1].param +
+					   (1u << GW_DIGEST_PARAM_BITS));
+			continue;
+		}
+		plan->span[plan->spans++] = (struct gw_digest_span){w->param, w->at};
+		plan->fours = w->size == 4 ? plan->spans : plan->fours;
 	}
 }
 
@@ -353,7 +372,7 @@ static uint32_t size_of(const struct gw_code_param *param, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t end = (uint64_t)param[i].offset + param[i].size;
 
-		if (end > GW_DIGEST_BYTES || i == UINT16_MAX)
+		if (end > GW_DIGEST_BYTES || i == 1u << GW_DIGEST_PARAM_BITS)
 			return UINT32_MAX;
 		size = end > size ? (uint32_t)end : size;
 	}
@@ -367,10 +386,10 @@ uint64_t gw_digest_run(uint64_t h, const unsigned char *from, unsigned size)
 	return h;
 }
 
-uint32_t gw_digest_rest(const struct gw_digest_plan *plan, const void *const *params,
-			const struct gw_digest_word *w, uint64_t h)
+uint32_t gw_digest_rest(const struct gw_digest_plan *plan, const void *const *params, uint64_t h)
 {
-	for (; w < plan->word + plan->count; w++) {
+	for (uint32_t i = plan->wide; i < plan->count; i++) {
+		const struct gw_digest_word *w = &plan->word[i];
 		const unsigned char *from = params[w->param];
 
 		if (!from)
@@ -409,6 +428,7 @@ const char *gw_digest_plan_run(const struct gw_ir_program *program, const struct
 	for (uint32_t i = 0; i < count; i++)
 		take_param(plan, STRIDE, GW_DIGEST_STRIDES, bytes, i, &param[i]);
 	gw_digest_maps(&r, param, count, take_map, plan);
-	order_words(plan);
+	qsort(plan->word, plan->count, sizeof(*plan->word), by_place);
+	gw_digest_plan_spans(plan);
 	return NULL;
 }

@@ -19,6 +19,7 @@ enum {
 	GW_DIGEST_STRIDES = 8, /**< … and strides come beside others up to so many */
 	GW_DIGEST_PROVISIONAL = 16, /**< words of a provisional one (digest_provisional.h) */
 	GW_DIGEST_MOST = 24,        /**< words of any, tensor maps included */
+	GW_DIGEST_PARAM_BITS = 11,  /**< of a parameter's index; one with more has no layout */
 	GW_DIGEST_MAP = 56,      /**< bytes of a tensor map that are hashed: all but the address */
 	GW_DIGEST_BYTES = 32768, /**< size of the parameters that is analysed; the limit of CUDA */
 };
@@ -31,16 +32,33 @@ struct gw_digest_word {
 	uint16_t size;   /**< 1, 2, 4 or 8 bytes, or GW_DIGEST_MAP */
 };
 
-/** The layout of a kernel's argument hash. Words are sorted by size, then offset, so that hashing
- *  needs no test of each word's size. */
-struct gw_digest_plan {
-	uint16_t count;   /**< 0: there is no such word */
-	uint16_t fours;   /**< number of words of 4 bytes, which come first … */
-	uint16_t wide;    /**< … and of those of 4 or 8 bytes; then all others */
-	uint16_t end;     /**< bytes of the parameters up to the last word's end */
-	bool provisional; /**< made without the code: hashed by digest_provisional.h */
-	struct gw_digest_word word[GW_DIGEST_MOST];
+/** A word of 4 bytes, or those of 8 bytes that follow each other in one parameter. */
+struct gw_digest_span {
+	uint16_t param; /**< its index; above GW_DIGEST_PARAM_BITS: words of 8 bytes, less one */
+	uint16_t at;    /**< as in struct gw_digest_word */
 };
+
+/**
+ * The layout of a kernel's argument hash. Words of 4 bytes come first, then those of 8, each by
+ * offset, so that hashing needs no test of each word's size. What a launch reads comes first and is
+ * short: what the driver does between launches throws it out of the near caches, and most layouts
+ * are one line that way.
+ */
+struct gw_digest_plan {
+	_Alignas(64) uint16_t end; /**< bytes of the parameters up to the last word's end */
+	uint8_t count;             /**< of words; 0: there is none */
+	uint8_t wide;              /**< those of 4 or 8 bytes; others come behind them */
+	uint8_t fours;             /**< spans of 4 bytes, which come first */
+	uint8_t spans;             /**< all of them: words of 4 or 8 bytes */
+	bool provisional;          /**< made without the code: hashed by digest_provisional.h */
+	struct gw_digest_span span[GW_DIGEST_MOST];
+	struct gw_digest_word word[GW_DIGEST_MOST]; /**< the same, and all others */
+};
+
+_Static_assert(offsetof(struct gw_digest_plan, span[14]) == 64, "14 spans come with one line");
+
+/** Derive all but `word`, `count`, `end` and `provisional` of @p plan from its words. */
+void gw_digest_plan_spans(struct gw_digest_plan *plan);
 
 struct gw_eval_block; /* eval/eval.h */
 
@@ -132,7 +150,7 @@ static inline uint32_t gw_digest_of_buffer(const struct gw_digest_plan *plan,
 }
 
 /** Take in word @p w, of 4 bytes; false where its address is missing. */
-static inline bool gw_digest_four(const struct gw_digest_word *w, const void *const *params,
+static inline bool gw_digest_four(const struct gw_digest_span *w, const void *const *params,
 				  uint64_t *h)
 {
 	const unsigned char *from = params[w->param];
@@ -143,16 +161,16 @@ static inline bool gw_digest_four(const struct gw_digest_word *w, const void *co
 	return true;
 }
 
-/** Take in the words from @p w on, whatever their sizes, and end; 0 where a pointer is NULL. Apart,
- * so that launches without such words save no registers for its calls. */
-uint32_t gw_digest_rest(const struct gw_digest_plan *plan, const void *const *params,
-			const struct gw_digest_word *w, uint64_t h);
+/** Take in the words that are in no span, and end; 0 where a pointer is NULL. Apart, so that
+ * launches without such words save no registers for its calls. */
+uint32_t gw_digest_rest(const struct gw_digest_plan *plan, const void *const *params, uint64_t h);
 
 /** The same of arguments passed as one pointer each; 0 where a pointer is NULL. */
 static inline uint32_t gw_digest_of_params(const struct gw_digest_plan *plan,
 					   const void *const *params)
 {
-	const struct gw_digest_word *w = plan->word, *fours = w + plan->fours, *wide, *end;
+	const struct gw_digest_span *w = plan->span, *fours = w + plan->fours;
+	const struct gw_digest_span *end = w + plan->spans;
 	uint64_t h = gw_digest_begin();
 	const unsigned char *from;
 
@@ -165,14 +183,19 @@ static inline uint32_t gw_digest_of_params(const struct gw_digest_plan *plan,
 			return 0;
 	if (plan->fours == plan->count)
 		return gw_digest_end(h);
-	wide = plan->word + plan->wide;
-	end = plan->word + plan->count;
-	for (; w < wide; w++) {
-		if (!(from = params[w->param]))
+	for (; w != end; w++) {
+		unsigned more = w->param >> GW_DIGEST_PARAM_BITS;
+
+		from = params[w->param & ((1u << GW_DIGEST_PARAM_BITS) - 1)];
+		if (!from)
 			return 0;
-		h = gw_digest_add(h, from + w->at, 8);
+		from += w->at;
+		do {
+			h = gw_digest_add(h, from, 8);
+			from += 8;
+		} while (more--);
 	}
-	return w < end ? gw_digest_rest(plan, params, w, h) : gw_digest_end(h);
+	return plan->wide == plan->count ? gw_digest_end(h) : gw_digest_rest(plan, params, h);
 }
 
 #endif

@@ -93,7 +93,7 @@ void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program)
 			publish(slot, NULL);
 		return;
 	}
-	kept = gw_shared_keep(sizeof(*kept));
+	kept = gw_shared_keep_line(sizeof(*kept));
 	if (!kept)
 		return;
 	*kept = (struct whole){.plan = plan};
@@ -206,13 +206,12 @@ static bool narrow(uint32_t slot, bool often)
 		if (!((used & ~w->differ) >> i & 1))
 			continue;
 		plan.word[plan.count++] = whole->word[i];
-		plan.fours = i < whole->fours ? plan.count : plan.fours;
-		plan.wide = i < whole->wide ? plan.count : plan.wide;
 	}
+	gw_digest_plan_spans(&plan);
 	if (plan.count == (was ? was->count : 0) ||
 	    (!plan.count && (often || h->returned < GW_DIGESTS_UNREAD)))
 		return false;
-	if (plan.count && !(kept = gw_shared_keep(sizeof(*kept))))
+	if (plan.count && !(kept = gw_shared_keep_line(sizeof(*kept))))
 		return false;
 	if (kept)
 		*kept = plan;

@@ -156,7 +156,7 @@ static const struct gw_digest_plan *provisional(const struct gw_layout *layout)
 	if (!layout || !(atomic_load(&gw_hot.arguments) & GW_EVENT_ARGUMENTS))
 		return NULL;
 	gw_digest_provisional_make(layout->param, layout->count, &plan);
-	kept = plan.count ? gw_shared_keep(sizeof(*kept)) : NULL;
+	kept = plan.count ? gw_shared_keep_line(sizeof(*kept)) : NULL;
 	if (kept)
 		*kept = plan;
 	return kept;

@@ -20,3 +20,10 @@ void *gw_shared_keep(size_t size)
 	} while (!atomic_compare_exchange_weak(&s->names_used, &at, at + room));
 	return s->names + at;
 }
+
+void *gw_shared_keep_line(size_t size)
+{
+	uintptr_t at = (uintptr_t)gw_shared_keep(size + 56);
+
+	return (void *)((at + 63) & ~(uintptr_t)63);
+}

@@ -390,6 +390,9 @@ struct gw_shared {
  * thread. */
 void *gw_shared_keep(size_t size);
 
+/** The same, aligned to a cache line. */
+void *gw_shared_keep_line(size_t size);
+
 /** The GPU of a stream's slot, its ordinal + 1; 0: not known. */
 static inline uint32_t gw_slot_device(const struct gw_shared *s, uint32_t slot)
 {

@@ -495,16 +495,12 @@ TEST_WITH(larger_parameters_than_there_are_have_no_plan, begin, end)
 
 /* ---- digests ---- */
 
-static const struct gw_digest_plan words = {
-	.count = 4,
-	.fours = 2,
-	.wide = 2,
-	.end = 23,
-	.word = {{0, 0, 0, 4}, {1, 8, 16, 4}, {2, 0, 20, 2}, {3, 0, 22, 1}}};
+static struct gw_digest_plan words = {
+	.count = 4, .end = 23, .word = {{0, 0, 0, 4}, {1, 8, 16, 4}, {2, 0, 20, 2}, {3, 0, 22, 1}}};
 
+/* As they lie in a buffer: the second parameter is a structure of 12 bytes. */
 struct arguments {
-	uint32_t n;
-	uint32_t between;
+	uint32_t n, between;
 	uint64_t pointer;
 	uint32_t m;
 	uint16_t small;
@@ -513,17 +509,11 @@ struct arguments {
 
 static uint32_t digest_of(struct arguments a)
 {
-	unsigned char structure[12], bytes[24];
-	const void *params[] = {&a.n, structure, &a.small, &a.flag};
+	const unsigned char *bytes = (const void *)&a;
+	const void *params[] = {bytes, bytes + 8, &a.small, &a.flag};
 	uint32_t one_by_one;
 
-	memcpy(structure, &a.pointer, 8);
-	memcpy(structure + 8, &a.m, 4);
-	memcpy(bytes, &a.n, 4);
-	memcpy(bytes + 4, &a.between, 4);
-	memcpy(bytes + 8, structure, 12);
-	memcpy(bytes + 20, &a.small, 2);
-	bytes[22] = a.flag;
+	gw_digest_plan_spans(&words);
 	one_by_one = gw_digest_of_params(&words, params);
 	assert_int_equal(gw_digest_of_buffer(&words, bytes, 23), one_by_one);
 	return one_by_one;
@@ -549,6 +539,30 @@ TEST(only_the_words_of_the_plan_tell_digests_apart)
 	assert_int_not_equal(digest_of(b), was);
 	b = a, b.n = a.m, b.m = a.n;
 	assert_int_not_equal(digest_of(b), was);
+}
+
+/* A gap and another size begin a new one. */
+TEST(words_of_eight_bytes_that_follow_each_other_are_one_span)
+{
+	struct gw_digest_plan p = {.count = 5, .end = 41, .word = {{0, 0, 0, 4}, {2, 0, 40, 1}}};
+	unsigned char bytes[41] = {0};
+	const void *params[] = {bytes, bytes + 8, bytes + 40};
+
+	p.word[4] = p.word[1];
+	for (uint16_t i = 0; i < 3; i++)
+		p.word[i + 1] =
+			(struct gw_digest_word){1, (uint16_t)(8 * i), (uint16_t)(8 * i + 8), 8};
+	p.word[3].at += 8, p.word[3].offset += 8;
+	gw_digest_plan_spans(&p);
+	assert_true(p.fours == 1 && p.spans == 3 && p.wide == 4);
+	for (unsigned i = 0; i < sizeof(bytes); i++) {
+		uint32_t was = gw_digest_of_params(&p, params), is;
+
+		bytes[i] ^= 1;
+		is = gw_digest_of_params(&p, params);
+		assert_int_equal(is != was, i < 4 || (i >= 8 && i < 24) || i >= 32);
+		assert_int_equal(gw_digest_of_buffer(&p, bytes, sizeof(bytes)), is);
+	}
 }
 
 static int by_value(const void *a, const void *b)

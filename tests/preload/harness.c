@@ -109,7 +109,8 @@ static void environment_fill(struct environment *e, const struct run *r, const c
 		setf(e, "CUDA_INJECTION64_PATH=%s", GW_LIBRARY);
 	set(e, "STANDIN_CUPTI_VERSION=130001");
 #ifdef __SANITIZE_THREAD__
-	setf(e, "TSAN_OPTIONS=die_after_fork=0:log_path=%s/tsan:suppressions=" GW_SUPPRESSIONS, dir);
+	setf(e, "TSAN_OPTIONS=die_after_fork=0:log_path=%s/tsan:suppressions=" GW_SUPPRESSIONS,
+	     dir);
 #endif
 	for (unsigned i = 0; i < ENV_MAX && r->env[i]; i++)
 		set(e, r->env[i]);

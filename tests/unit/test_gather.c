@@ -6,6 +6,8 @@
 #include "predictor/models/papers/models.h"
 #include "tests/test.h"
 
+static struct ir_kernel k;
+static struct gw_gather g;
 static uint64_t arguments[IR_KERNEL_PARAMS] = {0x10000000, 0x20000000};
 
 static struct gw_eval_launch launch_of(uint32_t blocks, uint32_t threads)
@@ -15,48 +17,45 @@ static struct gw_eval_launch launch_of(uint32_t blocks, uint32_t threads)
 		.arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
 }
 
-static void run(struct ir_kernel *k, uint32_t blocks, uint32_t threads, struct gw_gather *g)
+static void run(uint32_t blocks, uint32_t threads)
 {
 	struct gw_eval_launch launch = launch_of(blocks, threads);
 
-	assert_null(gw_ir_finish(&k->b));
-	assert_null(gw_gather_run(&k->b.program, &launch, NULL, &k->arena, g));
+	assert_null(gw_ir_finish(&k.b));
+	assert_null(gw_gather_run(&k.b.program, &launch, NULL, &k.arena, &g));
 }
 
 /* if (i < n) out[i] = in[i * stride]; n and stride are parameters 2 and 3. */
-static void build_move(struct ir_kernel *k, bool spread)
+static void build_move(bool spread)
 {
 	gw_ir_operand index, at, from, value, beyond;
 
-	ir_begin(k);
-	at = ir_thread_offset(k, &index);
-	beyond = gw_ir_emit(&k->b, IR_CMP, 32, IR_COND_GES, gw_ir_reg(&k->b, 1), 2, index,
-			    ir_param(k, 2));
-	gw_ir_end_branch(&k->b, beyond, false, 2, 1);
-	gw_ir_block_open(&k->b);
-	from = ir_op(k, IR_MUL, 64, 64, at, ir_param(k, 3));
-	value = ir_load(k, IR_SPACE_GLOBAL,
-			ir_op(k, IR_ADD, 64, 64, ir_param(k, 0), spread ? at : from), 0);
-	ir_store(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 1), spread ? from : at),
-		 value);
-	gw_ir_end_jump(&k->b, 2);
-	gw_ir_block_open(&k->b);
-	gw_ir_end_exit(&k->b);
+	ir_begin(&k);
+	at = ir_thread_offset(&k, &index);
+	beyond = gw_ir_emit(&k.b, IR_CMP, 32, IR_COND_GES, gw_ir_reg(&k.b, 1), 2, index,
+			    ir_param(&k, 2));
+	gw_ir_end_branch(&k.b, beyond, false, 2, 1);
+	gw_ir_block_open(&k.b);
+	from = ir_op(&k, IR_MUL, 64, 64, at, ir_param(&k, 3));
+	value = ir_load(&k, IR_SPACE_GLOBAL,
+			ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), spread ? at : from), 0);
+	ir_store(&k, IR_SPACE_GLOBAL,
+		 ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 1), spread ? from : at), value);
+	gw_ir_end_jump(&k.b, 2);
+	gw_ir_block_open(&k.b);
+	gw_ir_end_exit(&k.b);
 }
 
-static void build_copy(struct ir_kernel *k)
+static void build_copy(void)
 {
-	build_move(k, false);
+	build_move(false);
 }
 
 TEST(counts_and_shapes_of_a_copy_are_exact)
 {
-	struct ir_kernel k;
-	struct gw_gather g;
-
 	arguments[2] = 1000, arguments[3] = 2;
-	build_copy(&k);
-	run(&k, 8, 128, &g);
+	build_copy();
+	run(8, 128);
 	assert_int_equal(g.count, 2);
 	assert_true(g.complete);
 	/* 31 full warps and one of 8 threads. */
@@ -70,12 +69,10 @@ TEST(counts_and_shapes_of_a_copy_are_exact)
 TEST(the_grid_s_footprint_is_the_arrays)
 {
 	struct gw_locality_grid loads, stores;
-	struct ir_kernel k;
-	struct gw_gather g;
 
 	arguments[2] = 1 << 20, arguments[3] = 1;
-	build_copy(&k);
-	run(&k, 4096, 256, &g);
+	build_copy();
+	run(4096, 256);
 	gw_locality_grid(g.locality, GW_LOCALITY_LOADS, &loads);
 	gw_locality_grid(g.locality, GW_LOCALITY_STORES, &stores);
 	assert_true(loads.footprint.sectors == 131072);
@@ -85,40 +82,37 @@ TEST(the_grid_s_footprint_is_the_arrays)
 }
 
 /* for (i = 0; i < trips; i++) load in + 4 * thread + i * 128: trips is a constant. */
-static void build_loop(struct ir_kernel *k, uint64_t trips, uint64_t step, enum gw_ir_space space)
+static void build_loop(uint64_t trips, uint64_t step, enum gw_ir_space space)
 {
 	gw_ir_operand index, at, p, i, test;
 	uint32_t body;
 
-	ir_begin(k);
-	at = ir_thread_offset(k, &index);
-	p = gw_ir_reg(&k->b, 64);
-	i = gw_ir_reg(&k->b, 32);
+	ir_begin(&k);
+	at = ir_thread_offset(&k, &index);
+	p = gw_ir_reg(&k.b, 64);
+	i = gw_ir_reg(&k.b, 32);
 	if (space == IR_SPACE_SHARED)
-		gw_ir_emit(&k->b, IR_MULWU, 32, 0, p, 2, ir_special(k, IR_SREG_TID_X),
-			   ir_number(k, 8));
+		gw_ir_emit(&k.b, IR_MULWU, 32, 0, p, 2, ir_special(&k, IR_SREG_TID_X),
+			   ir_number(&k, 8));
 	else
-		gw_ir_emit(&k->b, IR_ADD, 64, 0, p, 2, ir_param(k, 0), at);
-	gw_ir_emit(&k->b, IR_MOV, 32, 0, i, 1, ir_number(k, 0));
-	body = gw_ir_block_open(&k->b);
-	ir_load(k, space, p, 0);
-	gw_ir_emit(&k->b, IR_ADD, 64, 0, p, 2, p, ir_number(k, step));
-	gw_ir_emit(&k->b, IR_ADD, 32, 0, i, 2, i, ir_number(k, 1));
-	test = gw_ir_emit(&k->b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&k->b, 1), 2, i,
-			  ir_number(k, trips));
-	gw_ir_end_branch(&k->b, test, false, body, body + 1);
-	gw_ir_block_open(&k->b);
-	gw_ir_end_exit(&k->b);
+		gw_ir_emit(&k.b, IR_ADD, 64, 0, p, 2, ir_param(&k, 0), at);
+	gw_ir_emit(&k.b, IR_MOV, 32, 0, i, 1, ir_number(&k, 0));
+	body = gw_ir_block_open(&k.b);
+	ir_load(&k, space, p, 0);
+	gw_ir_emit(&k.b, IR_ADD, 64, 0, p, 2, p, ir_number(&k, step));
+	gw_ir_emit(&k.b, IR_ADD, 32, 0, i, 2, i, ir_number(&k, 1));
+	test = gw_ir_emit(&k.b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&k.b, 1), 2, i,
+			  ir_number(&k, trips));
+	gw_ir_end_branch(&k.b, test, false, body, body + 1);
+	gw_ir_block_open(&k.b);
+	gw_ir_end_exit(&k.b);
 }
 
 TEST(a_loop_s_requests_are_counted_at_each_alignment)
 {
-	struct ir_kernel k;
-	struct gw_gather g;
-
 	/* Steps of 8 bytes: of four iterations one is aligned (4 sectors), three are not (5). */
-	build_loop(&k, 1000, 8, IR_SPACE_GLOBAL);
-	run(&k, 1, 32, &g);
+	build_loop(1000, 8, IR_SPACE_GLOBAL);
+	run(1, 32);
 	assert_true(g.access[0].runs.least == 1000 && g.access[0].runs.most == 1000);
 	assert_true(fabs(gw_coalescing_sectors(&g.access[0].coalescing) - 4.75) < 1e-9);
 	gw_arena_free(&k.arena);
@@ -127,11 +121,9 @@ TEST(a_loop_s_requests_are_counted_at_each_alignment)
 TEST(a_loop_s_footprint_is_its_union)
 {
 	struct gw_footprint f;
-	struct ir_kernel k;
-	struct gw_gather g;
 
-	build_loop(&k, GW_LOCALITY_REPEATS, 8, IR_SPACE_GLOBAL);
-	run(&k, 1, 32, &g);
+	build_loop(GW_LOCALITY_REPEATS, 8, IR_SPACE_GLOBAL);
+	run(1, 32);
 	gw_locality_block(g.locality, 0, GW_LOCALITY_LOADS, &f);
 	/* From 0 to 255 * 8 + 127. */
 	assert_true(f.sectors == (255 * 8 + 127) / 32 + 1);
@@ -142,11 +134,9 @@ TEST(a_long_loop_s_footprint_goes_on_as_it_began)
 {
 	struct gw_locality_access *a;
 	struct gw_footprint f;
-	struct ir_kernel k;
-	struct gw_gather g;
 
-	build_loop(&k, 100000, 8, IR_SPACE_GLOBAL);
-	run(&k, 1, 32, &g);
+	build_loop(100000, 8, IR_SPACE_GLOBAL);
+	run(1, 32);
 	gw_locality_block(g.locality, 0, GW_LOCALITY_LOADS, &f);
 	assert_true(fabs(f.sectors / ((99999 * 8 + 127) / 32 + 1) - 1) < 0.01);
 	a = &g.locality->access[0];
@@ -156,12 +146,9 @@ TEST(a_long_loop_s_footprint_goes_on_as_it_began)
 
 TEST(shared_memory_is_counted_in_passes)
 {
-	struct ir_kernel k;
-	struct gw_gather g;
-
 	/* Words 8 bytes apart: 2 of each other bank. */
-	build_loop(&k, 10, 0, IR_SPACE_SHARED);
-	run(&k, 1, 32, &g);
+	build_loop(10, 0, IR_SPACE_SHARED);
+	run(1, 32);
 	assert_int_equal(g.access[0].space, IR_SPACE_SHARED);
 	assert_true(g.access[0].requests == 10);
 	assert_true(g.access[0].wavefronts == 20 && g.access[0].conflicts == 10);
@@ -169,16 +156,17 @@ TEST(shared_memory_is_counted_in_passes)
 }
 
 /* out[in[i]] = 1: a place that memory holds. */
-static void build_scatter(struct ir_kernel *k)
+static void build_scatter(void)
 {
 	gw_ir_operand index, at, to;
 
-	ir_begin(k);
-	at = ir_thread_offset(k, &index);
-	to = ir_load(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 0), at), 0);
-	to = ir_op(k, IR_MULWS, 32, 64, to, ir_number(k, 4));
-	ir_store(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 1), to), ir_number(k, 1));
-	gw_ir_end_exit(&k->b);
+	ir_begin(&k);
+	at = ir_thread_offset(&k, &index);
+	to = ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), at), 0);
+	to = ir_op(&k, IR_MULWS, 32, 64, to, ir_number(&k, 4));
+	ir_store(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 1), to),
+		 ir_number(&k, 1));
+	gw_ir_end_exit(&k.b);
 }
 
 static struct gw_device device;
@@ -218,19 +206,17 @@ static void known_device(void)
 		gw_device_set(&device, values[i].p, values[i].value, GW_METHOD_PAPER);
 }
 
-static void run_and_fill(struct ir_kernel *k, uint32_t blocks, uint32_t threads,
-			 struct gw_work *work)
+static void run_and_fill(uint32_t blocks, uint32_t threads, struct gw_work *work)
 {
 	struct gw_eval_launch eval = launch_of(blocks, threads);
 	struct gw_launch launch = {.kernel = &kernel, .config = eval.config};
-	struct gw_gather g;
 	struct gw_timing timing;
-	struct gw_static_in in = {&k->b.program, &g, &timing, &device, &launch, NULL, 0};
+	struct gw_static_in in = {&k.b.program, &g, &timing, &device, &launch, NULL, 0};
 
-	run(k, blocks, threads, &g);
+	run(blocks, threads);
 	known_device();
 	gw_work_clear(work);
-	assert_null(gw_timing_of(&k->b.program, &k->arena, &timing));
+	assert_null(gw_timing_of(&k.b.program, &k.arena, &timing));
 	gw_static_memory(&in, work);
 	gw_static_warp(&in, work);
 }
@@ -243,12 +229,11 @@ static double value(const struct gw_work *work, enum gw_work_field f)
 
 TEST(static_rows_of_a_copy_are_what_it_does)
 {
-	struct ir_kernel k;
 	struct gw_work work;
 
 	arguments[2] = 1 << 20, arguments[3] = 32;
-	build_copy(&k);
-	run_and_fill(&k, 4096, 256, &work);
+	build_copy();
+	run_and_fill(4096, 256, &work);
 	assert_true(value(&work, GW_WORK_global_load_requests) == 32768);
 	assert_true(value(&work, GW_WORK_global_load_sectors) == 32768 * 32);
 	assert_true(value(&work, GW_WORK_global_store_sectors) == 32768 * 4);
@@ -273,41 +258,38 @@ TEST(static_rows_of_a_copy_are_what_it_does)
 
 TEST(stores_apart_fill_no_sector)
 {
-	struct ir_kernel k;
 	struct gw_work work;
 
 	arguments[2] = 1 << 20, arguments[3] = 4;
-	build_move(&k, true);
-	run_and_fill(&k, 4096, 256, &work);
+	build_move(true);
+	run_and_fill(4096, 256, &work);
 	assert_true(value(&work, GW_WORK_global_store_partial) == 1);
 	gw_arena_free(&k.arena);
 }
 
 TEST(what_is_at_most_half_of_l2_is_kept)
 {
-	struct ir_kernel k;
 	struct gw_work work;
 
 	arguments[3] = 1;
 	arguments[2] = 1 << 20;
-	build_copy(&k);
-	run_and_fill(&k, 4096, 256, &work);
+	build_copy();
+	run_and_fill(4096, 256, &work);
 	assert_true(value(&work, GW_WORK_l2_kept) == 1);
 	gw_arena_free(&k.arena);
 	arguments[2] = 1 << 26;
-	build_copy(&k);
-	run_and_fill(&k, 1 << 18, 256, &work);
+	build_copy();
+	run_and_fill(1 << 18, 256, &work);
 	assert_int_equal(work.q[GW_WORK_l2_kept].source, GW_SOURCE_NONE);
 	gw_arena_free(&k.arena);
 }
 
 TEST(a_warp_s_critical_path_follows_its_dependences)
 {
-	struct ir_kernel k;
 	struct gw_work work;
 
-	build_loop(&k, 100, 4096, IR_SPACE_GLOBAL);
-	run_and_fill(&k, 1, 32, &work);
+	build_loop(100, 4096, IR_SPACE_GLOBAL);
+	run_and_fill(1, 32, &work);
 	/* Nothing waits for the loads: a trip is three instructions, test and branch. */
 	assert_true(value(&work, GW_WORK_warp_memory_chain) < 1);
 	assert_true(value(&work, GW_WORK_warp_cycles) > 100 * 4);
@@ -319,11 +301,10 @@ TEST(a_warp_s_critical_path_follows_its_dependences)
 
 TEST(a_chain_through_memory_is_waited_for)
 {
-	struct ir_kernel k;
 	struct gw_work work;
 
-	build_scatter(&k);
-	run_and_fill(&k, 64, 256, &work);
+	build_scatter();
+	run_and_fill(64, 256, &work);
 	assert_true(value(&work, GW_WORK_warp_memory_chain) == 1);
 	assert_true(value(&work, GW_WORK_warp_cycles) > 600);
 	gw_arena_free(&k.arena);
@@ -331,11 +312,10 @@ TEST(a_chain_through_memory_is_waited_for)
 
 TEST(rows_that_rest_on_unknown_addresses_are_unknown)
 {
-	struct ir_kernel k;
 	struct gw_work work;
 
-	build_scatter(&k);
-	run_and_fill(&k, 64, 256, &work);
+	build_scatter();
+	run_and_fill(64, 256, &work);
 	assert_true(value(&work, GW_WORK_global_load_sectors) == 512 * 4);
 	assert_true(value(&work, GW_WORK_global_load_lines) == 1);
 	assert_true(value(&work, GW_WORK_global_load_line_sectors) == 4);
@@ -373,16 +353,14 @@ static void machine_rows(struct gw_work *work, const struct gw_waits *waits)
 	struct gw_launch launch = {.kernel = &kernel, .config = eval.config};
 	struct gw_schedule schedule;
 	struct gw_fault fault;
-	struct gw_gather g;
 	struct gw_cfg cfg;
-	struct ir_kernel k;
 	struct gw_static_in in = {&k.b.program, &g, NULL, NULL, &launch, NULL, 0};
 
 	ir_begin(&k);
 	k.b.program.from_sass = true;
 	k.b.program.blocks[0].tag = 0;
 	gw_ir_end_exit(&k.b);
-	run(&k, 32, 64, &g);
+	run(32, 64);
 	gw_work_clear(work);
 	assert_true(gw_cfg_build(&cfg, code, 90, &k.arena, &fault));
 	assert_true(gw_schedule_build(&schedule, &cfg, waits, &k.arena));
@@ -457,15 +435,13 @@ TEST(a_path_that_is_not_settled_has_nominal_counts)
 
 TEST(what_was_counted_stays)
 {
-	struct ir_kernel k;
-	struct gw_gather g;
 	struct gw_work work;
 	struct gw_launch launch = {.kernel = &kernel};
 	struct gw_static_in in = {&k.b.program, &g, NULL, NULL, &launch, NULL, 0};
 
 	arguments[2] = 1000, arguments[3] = 1;
-	build_copy(&k);
-	run(&k, 8, 128, &g);
+	build_copy();
+	run(8, 128);
 	gw_work_clear(&work);
 	work.q[GW_WORK_global_load_sectors] = (struct gw_quantity){7, GW_SOURCE_COUNTED, 0.1F};
 	gw_static_memory(&in, &work);
@@ -549,11 +525,9 @@ TEST(a_look_that_is_cut_short_tells_what_it_saw)
 	struct gw_gather_limits limits = {.eval = {.go_on = wait_a_while, .go_on_arg = &patient},
 					  .blocks = 64};
 	struct gw_arena again;
-	struct ir_kernel k;
-	struct gw_gather g;
 
 	arguments[2] = 1 << 20, arguments[3] = 32;
-	build_copy(&k);
+	build_copy();
 	assert_null(gw_ir_finish(&k.b));
 	gw_arena_init(&again, 64 << 20);
 	assert_null(gw_gather_run(&k.b.program, &at, &limits, &k.arena, &g));

@@ -285,8 +285,7 @@ TEST_WITH(the_predictor_is_reported_of_each_configuration_once, start, NULL)
 	free(gw_hot.shared->graph_slots[5].nodes);
 }
 
-static const struct gw_digest_plan plan = {
-	.count = 1, .fours = 1, .wide = 1, .end = 4, .word = {{0, 0, 0, 4}}};
+static const struct gw_digest_plan plan = {.count = 1, .end = 4, .word = {{0, 0, 0, 4}}};
 
 /* The argument that the first launch of configuration @p id had. */
 static void first_argument(uint32_t id, uint32_t n)
