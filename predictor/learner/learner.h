@@ -78,10 +78,9 @@ struct gw_base {
 	uint64_t known;     /**< observations when the last of its inputs came */
 	double log_seconds; /**< NaN: unknown */
 	float share;        /**< share of it that scales with the SM clock, 0 to 1 */
-	float doubt; /**< standard deviation of extrapolated work, in its logarithm; 0 without any
-		      */
-	float unexplained; /**< the same for what work does not contain, equal for the whole kernel
-			    */
+	float doubt;        /**< standard deviation due to extrapolated work or to what L2 keeps */
+	float unexplained;  /**< the same for what work does not contain, equal for the whole kernel
+			     */
 	uint8_t source, bound;
 	bool unsure;       /**< some counts are of few samples, or extrapolated */
 	uint8_t path;      /**< enum gw_certainty of the critical path */

@@ -239,6 +239,7 @@ static void doubt_outliers(struct gw_point *points, unsigned n, double own)
  */
 struct guess {
 	double log_seconds, deviation;
+	double arguments; /* spread_of_arguments() */
 	unsigned points;
 	struct gw_base base; /* its base; log_seconds NaN: none */
 };
@@ -302,7 +303,8 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 		double own;
 
 		if (isnan(b.log_seconds) ||
-		    (b.source == GW_SOURCE_STATIC) != (base->source == GW_SOURCE_STATIC))
+		    (b.source == GW_SOURCE_STATIC) != (base->source == GW_SOURCE_STATIC) ||
+		    (!code_alone && b.bare != base->bare))
 			continue;
 		of = gw_class_of(&b);
 		own = SOURCE[of / GW_CERTAINTIES].prior.own;
@@ -311,6 +313,9 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 			own = together(own, v->level[of].spread);
 		else
 			alike++;
+		/* How far they agree shows what L2 keeps. */
+		if (b.source == GW_SOURCE_STATIC)
+			b.doubt = 0;
 		*point = (struct gw_point){
 			.place = gw_place_of(r[i].entry),
 			.value = (double)r[i].made->center - b.log_seconds - v->level[of].mean,
@@ -378,7 +383,7 @@ static struct guess by_times(const struct view *v, const struct gw_entry *e,
 	struct guess g = {.points = count, .base = {.log_seconds = NAN}};
 	struct gw_place here = gw_place_of(e);
 	struct gw_point points[GW_KRIGE_POINTS];
-	double rest, about = 0, arguments;
+	double rest, about = 0;
 
 	for (unsigned i = 0; i < count; i++) {
 		const struct gw_entry *other = r[i].entry;
@@ -398,9 +403,9 @@ static struct guess by_times(const struct view *v, const struct gw_entry *e,
 		about = points[0].value;
 	for (unsigned i = 0; i < count; i++)
 		points[i].value -= about;
-	arguments = spread_of_arguments(e, r, points, count);
+	g.arguments = spread_of_arguments(e, r, points, count);
 	rest = about + combined(&NO_WORK, points, count, &here, &g.deviation);
-	g.deviation = together(g.deviation, arguments);
+	g.deviation = together(g.deviation, g.arguments);
 	g.log_seconds = with_floor(v->p, (double)e->waves + rest);
 	return g;
 }
@@ -461,10 +466,13 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	count = relatives_of(p, e, known, r);
 	tier = count ? GW_TIER_WARM : GW_TIER_COLD;
 	base = gw_scale_base(p, e, known);
+	/* The spread of the bias has it. */
+	if (!count && base.source == GW_SOURCE_STATIC)
+		base.doubt = 0;
 	v = (struct view){p, s.level};
-	if (!isnan(base.log_seconds) && (count || !transfers_only(&base)))
+	if (!isnan(base.log_seconds))
 		g = by_work(&v, &base, false, e, r, count, known);
-	if (base.least > 0 && !g.points)
+	if (transfers_only(&base) && !g.points)
 		g.deviation = INFINITY;
 	if (g.points && base.unsure)
 		add_code(&v, e, r, count, known, &g);
@@ -475,6 +483,8 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 		other = by_times(&v, e, r, count);
 		if (!(g.deviation <= other.deviation))
 			g = other;
+		else if (transfers_only(&base))
+			g.deviation = together(g.deviation, other.arguments);
 	}
 	if (isfinite(g.deviation) && isfinite(g.log_seconds))
 		fill(p, &s, &g, tier, known, out);

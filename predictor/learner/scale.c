@@ -261,7 +261,6 @@ struct scaling {
 
 /* Uncertainty of extrapolated amounts, as a standard deviation of their logarithm. */
 struct doubts {
-	bool any;
 	double of[GW_WORK_FIELDS]; /* 0: not extrapolated, or no amount */
 };
 
@@ -359,10 +358,8 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double deriv
 		sure = fmin(sure, (double)from->counted[field].confidence);
 	}
 	sum = near(sum, nearest, away) + (by_code ? log(derived) : grown != 0 ? s->here.along : 0);
-	if (extensive(field)) {
+	if (extensive(field))
 		doubts->of[field] = w->deviation;
-		doubts->any = true;
-	}
 	return (struct gw_quantity){exp(sum), GW_SOURCE_SCALED, (float)(sure * exp(-w->deviation))};
 }
 
@@ -408,10 +405,10 @@ void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, stru
 /*
  * Uncertainty of the time due to extrapolated amounts: half of the difference between all of them
  * being more and all being less, because they err together. Amounts that hardly affect the time may
- * be as uncertain as they like.
+ * be as uncertain as they like. By code: due to what L2 keeps, nothing at the other end.
  */
 static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
-		       const struct gw_work *work, const struct doubts *doubts)
+		       const struct gw_work *work, const struct doubts *doubts, bool by_code)
 {
 	double ends[2];
 
@@ -422,6 +419,8 @@ static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
 		for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 			if (doubts->of[i] > 0)
 				w.q[i].value *= exp(end ? doubts->of[i] : -doubts->of[i]);
+		if (end && by_code)
+			w.q[GW_WORK_l2_kept].value = NAN;
 		seconds = gw_base_seconds(p, e, &w);
 		if (!(seconds > 0))
 			return 0;
@@ -444,8 +443,8 @@ static struct gw_base estimate_known(const struct gw_predictor *p, const struct 
 		b.unsure |= work.q[i].source > GW_SOURCE_STATIC &&
 			    work.q[i].confidence < GW_CONFIDENCE_COUNTED;
 	b = gw_base_of(p, e, &work, b);
-	if (doubts.any && !isnan(b.log_seconds))
-		b.doubt = (float)doubt_of(p, e, &work, &doubts);
+	if (!isnan(b.log_seconds))
+		b.doubt = (float)doubt_of(p, e, &work, &doubts, b.source == GW_SOURCE_STATIC);
 	return b;
 }
 

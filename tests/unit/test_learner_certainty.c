@@ -547,4 +547,49 @@ TEST_WITH(arguments_that_change_nothing_narrow_it, start, stop)
 	assert_true(width[1] > 1);
 }
 
+/* The lower limit is the same for all. */
+TEST_WITH(other_arguments_of_what_data_decide_are_as_wide, start, stop)
+{
+	struct gw_prediction made;
+
+	for (uint32_t digest = 1; digest <= 3; digest++) {
+		tell_at_least(1, 300, 1e-5);
+		gw_predictor_work(p, with_digest(1, digest), &f.work);
+		made = measure(configs, 1e-4);
+	}
+	assert_true(made.high > 10 * made.seconds && made.low < made.seconds / 10);
+}
+
+/* They are off by different factors. */
+TEST_WITH(an_empty_kernels_time_goes_with_no_work, start, stop)
+{
+	uint32_t empty = tell_nothing(1, 300), known = tell_at_least(1, 200, 0);
+
+	measure(known, model());
+	assert_int_equal(predict(empty).work, GW_SOURCE_NONE);
+	measure(empty, 1000 * model());
+	known = tell_at_least(1, 220, 0);
+	assert_true(off(predict(known), model()) < 0.1);
+}
+
+/* How far the interval reaches where code analysis takes L2 to keep what is loaded, or not. */
+static double reach(uint32_t kernel, double kept)
+{
+	struct gw_prediction made;
+
+	tell_at_least(kernel, 320, 0);
+	by_code(GW_WORK_l2_kept, kept);
+	gw_predictor_work(p, configs, &f.work);
+	made = predict(configs);
+	return log(made.high / made.seconds);
+}
+
+/* Of a kernel never timed, the spread of the bias has it. */
+TEST_WITH(whether_l2_keeps_widens_what_other_shapes_say, start, stop)
+{
+	measure(tell_at_least(1, 300, 0), model());
+	assert_true(reach(1, 1) > 1.05 * reach(1, NAN));
+	assert_true(fabs(reach(2, 1) - reach(2, NAN)) < 1e-3);
+}
+
 TESTS_MAIN()
