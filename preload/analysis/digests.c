@@ -139,10 +139,12 @@ bool gw_digests_fit(uint32_t slot, const struct gw_arguments *arguments, uint32_
 
 bool gw_digests_alike(uint32_t slot, const struct gw_arguments *a, const struct gw_arguments *b)
 {
+	const struct whole *w = atomic_load(&kernels[slot].whole);
 	const struct gw_digest_plan *plan = plan_of(slot);
 
-	/* Its words are not of the sizes that gw_digest_of_buffer() reads. */
-	if (plan && plan->provisional)
+	/* What differs each time may decide much. The words of a provisional one are not of the
+	 * sizes that gw_digest_of_buffer() reads. */
+	if ((w && w->differ) || (plan && plan->provisional))
 		return false;
 	return gw_digests_fit(slot, a, plan ? gw_digest_of_buffer(plan, b->bytes, b->size) : 0);
 }

@@ -242,6 +242,8 @@ TEST_WITH(a_step_counter_beside_a_size_leaves_the_size, start, end)
 		launch_with(1, 7, i);
 	assert_int_equal(plan_of(OTHER)->count, 1);
 	assert_int_equal(plan_of(OTHER)->word[0].offset, 0);
+	assert_false(gw_digests_alike(OTHER, gw_config_entry(1)->arguments,
+				      gw_config_entry(2)->arguments));
 }
 
 /* What the program has not set differs now and then. */
@@ -256,6 +258,8 @@ TEST_WITH(a_word_that_no_launch_uses_leaves_after_few_configurations, start, end
 	assert_int_equal(plan_of(OTHER)->count, 1);
 	assert_int_equal(plan_of(OTHER)->word[0].offset, 0);
 	assert_in_range(count, GW_DIGESTS_UNREAD, GW_DIGESTS_UNREAD + 4);
+	assert_true(gw_digests_alike(OTHER, gw_config_entry(1)->arguments,
+				     gw_config_entry(2)->arguments));
 }
 
 TEST_WITH(a_word_that_an_analysed_launch_uses_stays, start, end)
