@@ -196,8 +196,8 @@ TEST(what_no_launch_uses_distinguishes_few)
 /* Thirty of them wait at once: a thread each may be at one, the others take its result. */
 TEST(numbers_that_decide_nothing_share_what_is_known)
 {
-	struct outcome *o =
-		under("factors", "GPUWATCH_PROFILE=" GW_SOURCES "/stand-in.json", false);
+	struct outcome *o = under(
+		"factors", "GPUWATCH_PROFILE=" GW_SOURCES "/../../predict/test-gpu.json", false);
 	const struct account *log = only_log(o);
 
 	assert_int_equal(log->measured, 60);

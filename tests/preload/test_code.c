@@ -62,7 +62,8 @@ TEST(a_first_launch_is_predicted_from_code)
 	struct run r = with_image("two", corpus("sm_90.cubin"));
 	struct outcome *o;
 
-	snprintf(profile, sizeof(profile), "GPUWATCH_PROFILE=%s/stand-in.json", GW_SOURCES);
+	snprintf(profile, sizeof(profile), "GPUWATCH_PROFILE=%s/../../predict/test-gpu.json",
+		 GW_SOURCES);
 	r.env[2] = profile;
 	o = run_both(&r);
 	for (int i = 0; i < 9 && count_of(o, GW_COUNTER_predicted_late) < 2; i++) {

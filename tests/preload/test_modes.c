@@ -408,7 +408,7 @@ TEST(no_file_is_opened_among_the_programs)
 	code.env[1] = "STANDIN_KERNELS=" GW_SOURCES "/code.kernels";
 	code.env[2] = "CODE_MAPPED=" GW_CORPUS "/library.so";
 	code.env[3] = "STANDIN_REPORTS=0";
-	code.env[4] = "GPUWATCH_PROFILE=" GW_SOURCES "/stand-in.json";
+	code.env[4] = "GPUWATCH_PROFILE=" GW_SOURCES "/../../predict/test-gpu.json";
 	opens_none(code);
 	opens_none(children);
 	counters.env[0] = "GPUWATCH_COUNTERS=pm";
