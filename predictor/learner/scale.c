@@ -261,6 +261,7 @@ struct scaling {
 
 /* Uncertainty of extrapolated amounts, as a standard deviation of their logarithm. */
 struct doubts {
+	bool any;
 	double of[GW_WORK_FIELDS]; /* 0: not extrapolated, or no amount */
 };
 
@@ -358,8 +359,10 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double deriv
 		sure = fmin(sure, (double)from->counted[field].confidence);
 	}
 	sum = near(sum, nearest, away) + (by_code ? log(derived) : grown != 0 ? s->here.along : 0);
-	if (extensive(field))
+	if (extensive(field)) {
 		doubts->of[field] = w->deviation;
+		doubts->any = true;
+	}
 	return (struct gw_quantity){exp(sum), GW_SOURCE_SCALED, (float)(sure * exp(-w->deviation))};
 }
 
@@ -408,7 +411,7 @@ void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, stru
  * be as uncertain as they like. By code: due to what L2 keeps, nothing at the other end.
  */
 static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
-		       const struct gw_work *work, const struct doubts *doubts, bool by_code)
+		       const struct gw_work *work, const struct doubts *doubts, bool kept)
 {
 	double ends[2];
 
@@ -419,7 +422,7 @@ static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
 		for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 			if (doubts->of[i] > 0)
 				w.q[i].value *= exp(end ? doubts->of[i] : -doubts->of[i]);
-		if (end && by_code)
+		if (end && kept)
 			w.q[GW_WORK_l2_kept].value = NAN;
 		seconds = gw_base_seconds(p, e, &w);
 		if (!(seconds > 0))
@@ -436,6 +439,7 @@ static struct gw_base estimate_known(const struct gw_predictor *p, const struct 
 	struct doubts doubts = {0};
 	struct gw_base b = {0};
 	struct gw_work work;
+	bool kept;
 
 	own_parts(e, known, &work, &b.known);
 	add_scaled(p, e, known, &work, &b.known, &doubts);
@@ -443,8 +447,9 @@ static struct gw_base estimate_known(const struct gw_predictor *p, const struct 
 		b.unsure |= work.q[i].source > GW_SOURCE_STATIC &&
 			    work.q[i].confidence < GW_CONFIDENCE_COUNTED;
 	b = gw_base_of(p, e, &work, b);
-	if (!isnan(b.log_seconds))
-		b.doubt = (float)doubt_of(p, e, &work, &doubts, b.source == GW_SOURCE_STATIC);
+	kept = b.source == GW_SOURCE_STATIC && !isnan(work.q[GW_WORK_l2_kept].value);
+	if ((doubts.any || kept) && !isnan(b.log_seconds))
+		b.doubt = (float)doubt_of(p, e, &work, &doubts, kept);
 	return b;
 }
 
