@@ -39,12 +39,24 @@ static unsigned pieces_by_bytes(const struct gw_request *r, unsigned size)
 	return count;
 }
 
+static bool paired(const struct gw_request *r, unsigned lane, unsigned other)
+{
+	return !(r->active >> lane & 1) || !(r->active >> other & 1) ||
+	       r->address[lane] == r->address[other];
+}
+
 /* The same for shared memory: words of one phase, bank by bank. */
 static unsigned passes_by_words(const struct gw_request *r)
 {
 	static uint8_t touched[1 << 16];
-	unsigned lanes = r->bytes <= 8 ? 32 : 16, passes = 0;
+	unsigned lanes = r->bytes <= 4 ? 32 : 128 / r->bytes, passes = 0, next = 0, second = 0;
 
+	for (unsigned lane = 0; lane < 32; lane++) {
+		next += paired(r, lane, lane ^ 1);
+		second += paired(r, lane, lane ^ 2);
+	}
+	if (lanes < 32 && (next == 32 || second == 32))
+		lanes *= 2;
 	for (unsigned first = 0; first < 32; first += lanes) {
 		unsigned most = 0;
 
@@ -171,6 +183,18 @@ TEST(patterns_of_every_width_take_the_passes_that_the_h200_counts)
 		assert_int_equal(passes.wavefronts, counted[i].wavefronts);
 		assert_int_equal(passes.conflicts, counted[i].conflicts);
 	}
+}
+
+/* 16 doubles that both halves of a warp load, as of a tile: twice, as an H200 counts them. */
+TEST(halves_of_a_warp_share_passes_in_pairs_of_lanes_only)
+{
+	struct gw_request r = {.active = UINT32_MAX, .bytes = 8};
+
+	for (unsigned lane = 0; lane < 32; lane++)
+		r.address[lane] = lane % 16 * 8;
+	assert_int_equal(wavefronts(&r), 2);
+	r.active = 0x55555555; /* none has a partner next to it */
+	assert_int_equal(wavefronts(&r), 1);
 }
 
 /* Loads of a block through a cache, against a cache that is a plain list in order of use. */

@@ -215,8 +215,11 @@ static void ran_box(void *arg, double warps)
 	sink->touches = 0;
 }
 
+/* Lanes' own accesses, and those by matrices, of which lanes give the rows. */
 static bool is_memory(const struct gw_ir_insn *insn)
 {
+	if (insn->space == IR_SPACE_SHARED && insn->flags & IR_MEM_MATRIX)
+		return true;
 	return gw_extract_is_lane_access(insn) &&
 	       (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_GENERIC ||
 		insn->space == IR_SPACE_SHARED || insn->space == IR_SPACE_LOCAL ||

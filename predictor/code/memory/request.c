@@ -91,11 +91,28 @@ static void phase_of(const struct gw_request *r, unsigned first, unsigned lanes,
 	}
 }
 
-/* Lanes that share a pass where they can: measured on the H200 (docs/internals/code-analysis.md).
- */
+/* No lane differs from its partner, which is one or two places away. */
+static bool in_pairs(const struct gw_request *r)
+{
+	uint32_t apart = 1;
+
+	for (unsigned away = 1; away <= 2 && apart; away++) {
+		apart = 0;
+		for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++)
+			if (r->address[lane] != r->address[lane ^ away])
+				apart |= r->active >> lane & r->active >> (lane ^ away) & 1;
+	}
+	return !apart;
+}
+
+/* Lanes that share a pass where they can: docs/internals/code-analysis.md. */
 static unsigned phase_lanes(const struct gw_request *r)
 {
-	return r->bytes <= 8 ? GW_REQUEST_LANES : GW_REQUEST_LANES / 2;
+	unsigned lanes = GW_LINE_BYTES / r->bytes;
+
+	if (lanes < GW_REQUEST_LANES)
+		lanes <<= in_pairs(r);
+	return lanes < GW_REQUEST_LANES ? lanes : GW_REQUEST_LANES;
 }
 
 void gw_request_shared(const struct gw_request *r, struct gw_shared_passes *out)

@@ -6,6 +6,8 @@ enum {
 	BASE_BITS = 44,               /* an unknown base lies in 16 TiB of its own */
 	LOCAL_WORD = 4,               /* bytes of a lane that lie together in local memory */
 	LOCAL_OFFSET = (1 << 24) - 1, /* of an address, what can be one of local memory */
+	MATRIX_ROWS = 8,              /* of a matrix: each is a lane's */
+	ROW_BYTES = 16,
 };
 
 /* The request that @p access makes the first time: false when a lane's address is not known.
@@ -16,15 +18,20 @@ static bool request_of(const struct gw_eval_access *access, struct gw_request *o
 	uint32_t bytes = (uint32_t)access->op->width * access->op->elements;
 
 	*out = (struct gw_request){.active = access->active, .bytes = bytes};
+	if (access->op->flags & IR_MEM_MATRIX) {
+		out->bytes = ROW_BYTES;
+		if (access->op->elements < GW_REQUEST_LANES / MATRIX_ROWS)
+			out->active &= (1U << MATRIX_ROWS * access->op->elements) - 1;
+	}
 	for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++) {
-		if (!(access->active >> lane & 1))
+		if (!(out->active >> lane & 1))
 			continue;
 		if (access->base[lane] >= UINT32_C(1) << (64 - BASE_BITS))
 			return false;
 		out->address[lane] =
 			access->address[lane] + ((uint64_t)access->base[lane] << BASE_BITS);
 	}
-	return access->active && gw_request_valid(out);
+	return out->active && gw_request_valid(out);
 }
 
 /* The share of each offset below a line, after @p count steps of @p step bytes from where it was.

@@ -115,6 +115,14 @@ static bool set_predicate(struct gw_lowering *l)
 	return true;
 }
 
+/* A division's operands: a function divides zeros, and what else is rare. */
+static bool check(struct gw_lowering *l)
+{
+	gw_lower_set_predicate(l, 81,
+			       compared(l, IR_COND_EQ, gw_lower_reg(l, 24, false), number(l, 0)));
+	return true;
+}
+
 /* Rounding, saturation and flushing, where they are not the plain ones. */
 static bool plain(const struct gw_lowering *l)
 {
@@ -320,6 +328,8 @@ bool gw_lower_float(struct gw_lowering *l)
 	case GW_SASS_OP_FSETP:
 	case GW_SASS_OP_DSETP:
 		return set_predicate(l);
+	case GW_SASS_OP_FCHK:
+		return check(l);
 	case GW_SASS_OP_FADD:
 	case GW_SASS_OP_FMUL:
 	case GW_SASS_OP_FFMA:

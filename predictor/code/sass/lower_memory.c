@@ -38,14 +38,19 @@ static gw_ir_operand some_place(struct gw_lowering *l)
 	return GW_LOWER(l, ADDR, 64, l->place_known - 1, 1, gw_ir_const(&l->b, 0));
 }
 
-static bool is_of_stage(const struct gw_lowering *l)
+static bool is_plain(const struct gw_sass_insn *insn)
 {
-	return l->pipelined && l->insn.space == GW_SASS_SPACE_SHARED && l->insn.width == 32 &&
-	       gw_sass_bits(&l->insn, 24, 8) == GW_SASS_RZ && gw_sass_bits(&l->insn, 91, 1) &&
-	       (l->insn.op == GW_SASS_OP_LDS || l->insn.op == GW_SASS_OP_STS);
+	return insn->op == GW_SASS_OP_LDS || insn->op == GW_SASS_OP_STS;
 }
 
-/* Shared and local: a register, perhaps scaled (LDS [R.X4], bits 78-79), and a uniform one. */
+static bool is_of_stage(const struct gw_lowering *l)
+{
+	return l->pipelined && l->insn.width == 32 && gw_sass_bits(&l->insn, 24, 8) == GW_SASS_RZ &&
+	       gw_sass_bits(&l->insn, 91, 1) && is_plain(&l->insn);
+}
+
+/* Shared and local: a register, perhaps scaled (LDS [R.X4], bits 78-79; LDSM.MT88 has one of them),
+ * and a uniform one. */
 static gw_ir_operand narrow_address(struct gw_lowering *l)
 {
 	unsigned scale = (unsigned)gw_sass_bits(&l->insn, 78, 2);
@@ -55,8 +60,7 @@ static gw_ir_operand narrow_address(struct gw_lowering *l)
 	if (is_of_stage(l))
 		return some_place(l);
 	a = gw_lower_reg(l, 24, false);
-
-	if (scale && l->insn.space == GW_SASS_SPACE_SHARED && l->insn.cls != GW_SASS_ATOMIC)
+	if (scale && is_plain(&l->insn))
 		a = GW_LOWER(l, SHL, 32, 0, 2, a, gw_ir_const(&l->b, scale + 1));
 	if (gw_sass_bits(&l->insn, 91, 1))
 		a = GW_LOWER(l, ADD, 32, 0, 2, a, gw_lower_reg(l, load ? 32 : 64, true));

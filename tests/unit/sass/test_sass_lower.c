@@ -5,6 +5,7 @@
  */
 #include "predictor/code/eval/eval.h"
 #include "predictor/code/binary/kernel.h"
+#include "predictor/code/memory/gather.h"
 #include "predictor/code/sass/lower.h"
 #include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
@@ -420,6 +421,54 @@ static int free_listing(void **state)
 	listing_free(&listing);
 	listing_free(&calls);
 	return 0;
+}
+
+/* R3 = tid.x; R3 = 16 R3, or 1.0f's bits times it; FCHK P0, R3, R0; LDSM R4, [R3]. */
+static struct gw_gather_access matrix(uint64_t times, uint64_t check, uint64_t guard, uint64_t how)
+{
+	uint64_t code[] = {0x37919, 0xe240000002100, 0x3037824, 0x1fca00078e02ff,
+			   check,   0xe620000000000, 0x300083b, 0x1fe70000000000,
+			   0x794d,  0xfea0003800000};
+	const struct gw_sass_kernel kernel = {.name = ""};
+	const struct gw_eval_launch launch = {
+		.config = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}}};
+	struct gw_gather_access a;
+	struct gw_sass_lowered l;
+	struct gw_fault fault;
+	struct gw_arena arena;
+	struct gw_gather g;
+	struct gw_cfg cfg;
+
+	code[2] |= times << 32;
+	code[6] |= guard << 12;
+	code[7] |= how;
+	gw_arena_init(&arena, 64 << 20);
+	assert_true(gw_cfg_build(&cfg, (struct gw_bytes){(void *)code, sizeof(code)}, 90, &arena,
+				 &fault));
+	assert_null(gw_sass_lower(&l, &cfg, &kernel, &arena));
+	assert_null(gw_gather_run(&l.program, &launch, NULL, &arena, &g));
+	assert_int_equal(g.count, 1);
+	a = g.access[0];
+	gw_arena_free(&arena);
+	return a;
+}
+
+/* Rows of 16 bytes side by side; .MT88 has the bit that scales an address of LDS. */
+TEST(matrices_take_a_pass_each_for_rows_that_lanes_give)
+{
+	enum { NOP = 0x7918, ALWAYS = 7, M88 = 0, MT88 = 0x4000, TWO = 0x100, FOUR = 0x200 };
+
+	assert_true(matrix(16, NOP, ALWAYS, M88).wavefronts == 1);
+	assert_true(matrix(16, NOP, ALWAYS, MT88 | TWO).wavefronts == 2);
+	assert_true(matrix(16, NOP, ALWAYS, MT88 | FOUR).wavefronts == 4);
+	assert_true(matrix(128, NOP, ALWAYS, FOUR).wavefronts == 32);
+}
+
+TEST(a_dividend_of_zero_is_not_for_the_short_way)
+{
+	struct gw_gather_access a = matrix(0x3f800000, 0x3007302, 0, 0x200);
+
+	assert_true(a.requests == 1 && a.lanes == 1 && a.maybe == 0);
 }
 
 /* VIMNMX, the greatest of two, and with .RELU. */
