@@ -212,7 +212,7 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 	const char *why = gw_occupancy_of(device, launch, &v->occupancy);
 
 	v->d = device, v->w = work;
-	v->fill = v->copies = v->tail = 0;
+	v->fill = v->waits = v->copies = v->tail = 0;
 	v->blocks = gw_dim3_size(launch->config.grid);
 	v->warps_per_block = why ? ceil(gw_dim3_size(launch->config.block) / WARP)
 				 : v->occupancy.warps_per_block;
@@ -321,7 +321,6 @@ static struct ranking rank(const struct view *v, double t[RESOURCE_COUNT], struc
 	r.any = r.first != BLOCK_LAUNCH || r.next > 0;
 	r.path[CRITICAL] = larger(0, r.path[CRITICAL] - v->fill);
 	r.path[L2_PATH] = larger(0, r.path[L2_PATH] - v->tail);
-	e->term_count = RESOURCE_COUNT;
 	return r;
 }
 
@@ -334,28 +333,48 @@ static double combine(const double path[PATHS])
 {
 	double most = 0, s = 0, root;
 
-	for (unsigned i = 0; i < PATHS; i++)
+	for (unsigned i = 0; i < PATHS; i++) {
 		most = larger(most, path[i]);
+		s += path[i] * path[i] * path[i];
+	}
 	if (!(most > 1e-90))
 		return most;
-	for (unsigned i = 0; i < PATHS; i++) {
-		double part = path[i] / most;
-
-		s += part * part * part;
-	}
-	root = 0.9 + 0.1 * s;
+	root = 0.9 * most + 0.1 * s / (most * most);
 	for (unsigned i = 0; i < 3; i++) {
 		double cube = root * root * root;
 
 		root *= (cube + 2 * s) / (2 * cube + s);
 	}
-	return most * root;
+	return root;
+}
+
+/*
+ * The paths, beside what nothing overlaps with. Where a block's warps meet at barriers, they wait
+ * for global loads together, as all do for the first ones: without other blocks on the SM nothing
+ * in it proceeds. A launch takes no less than blocks one after the other.
+ */
+static double join(const struct view *v, double path[PATHS])
+{
+	double most = 0, fill = v->fill, partitions = rate_of(v, GW_PARAM_schedulers_per_sm);
+
+	for (;;) {
+		most = larger(most, fill + combine(path));
+		if (!(v->waits > fill))
+			return most;
+		path[CRITICAL] = larger(0, path[CRITICAL] + fill - v->waits);
+		path[L2_PATH] = path[ATOMICS_PATH] = path[START] = 0;
+		path[DATA] *= v->rounds / v->most_blocks;
+		path[MEETING] *= v->rounds / v->most_blocks;
+		path[PIPES] *= ceil(v->warps_per_block / partitions) * partitions * v->sms *
+			       v->rounds / v->warps / v->quantum[PARTITION];
+		fill = v->waits;
+	}
 }
 
 static void explain(const struct view *v, const struct ranking *r, double floor_time,
 		    struct gw_estimate *e)
 {
-	struct gw_term *term = &e->terms[e->term_count];
+	struct gw_term *term = &e->terms[RESOURCE_COUNT];
 
 	_Static_assert(RESOURCE_COUNT + 7 <= GW_TERMS_MAX, "room for every term");
 	*term++ = (struct gw_term){"launch_floor", floor_time, "s", false};
@@ -366,7 +385,7 @@ static void explain(const struct view *v, const struct ranking *r, double floor_
 	*term++ = (struct gw_term){"waves", v->resident ? v->occupancy.waves : NAN, "1", false};
 	*term = (struct gw_term){"occupancy", v->resident ? v->occupancy.fraction : NAN, "1",
 				 false};
-	e->term_count += 7;
+	e->term_count = RESOURCE_COUNT + 7;
 }
 
 /* Flattened: it runs for every launch, and its parts are called from gw_bounds_even too. */
@@ -399,7 +418,7 @@ estimate(const struct gw_device *device, const struct gw_launch *launch, const s
 		return;
 	}
 	start = gw_either(floor_time, 0) + v.fetch;
-	busy = v.fill + v.copies + v.tail + combine(r.path);
+	busy = v.copies + v.tail + join(&v, r.path);
 	gw_estimate_settle(e, start + busy);
 	if (e->reason[0])
 		return;

@@ -216,8 +216,13 @@ double gw_bounds_latency_time(struct view *v, struct gw_estimate *e)
 		return NAN;
 	c.longest = larger(c.mean, c.longest);
 	rounds = v->resident ? ceil(v->most_blocks / v->occupancy.blocks_per_sm) : 1;
-	cycles = work_of(v, GW_WORK_barriers) > 0 ? rounds * c.longest
-						  : rounds * c.mean + c.longest - c.mean;
+	if (work_of(v, GW_WORK_barriers) > 0) {
+		cycles = rounds * c.longest;
+		v->waits = rounds * c.chain * c.wait.cycles / v->clock;
+		v->rounds = rounds;
+	} else {
+		cycles = rounds * c.mean + c.longest - c.mean;
+	}
 	/* Without hit rates the code was scheduled for device memory, too. */
 	first = (c.chain < 1 ? c.chain : 1) *
 		gw_either(c.wait.cycles, rate_of(v, GW_PARAM_lat_dram));

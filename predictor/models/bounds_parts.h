@@ -44,6 +44,8 @@ struct view {
 	double first_near, first_far; /* cycles of a load of what is new to the GPU, or its SM */
 	double fetch;                 /* s: until the first instructions arrive from L2 */
 	double fill;                  /* s: a first load, while nothing else proceeds */
+	double waits; /* s: all that a block's warps, which meet at barriers, wait for one by one */
+	double rounds; /* of blocks on the busiest SM, where there are waits */
 	double copies; /* s: waits for first and last copies past L1; not part of the critical path
 			*/
 	double tail;   /* s: stores after the last tensor operations */
@@ -88,7 +90,8 @@ double gw_bounds_l2_time(const struct view *v);
 double gw_bounds_dram_time(const struct view *v);
 double gw_bounds_in_flight_time(const struct view *v);
 
-/** bounds_latency.c: seconds of the warps' critical path; NaN when unknown. Sets the fill. */
+/** bounds_latency.c: seconds of the warps' critical path; NaN when unknown. Sets the fill and
+ * the waits. */
 double gw_bounds_latency_time(struct view *v, struct gw_estimate *e);
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Instructions by callgrind, each with its limit. Exit 77: valgrind is not installed.
-#   cost.sh models PROGRAM           of an estimate by each model: at most 2,600 for bounds (the worker asks it, once for each configuration
+#   cost.sh models PROGRAM           of an estimate by each model: at most 2,620 for bounds (the worker asks it, once for each configuration
 #                                    and change of its work), 25,000 for any other; and of a snapshot of gpuwatch top's model
 #   cost.sh exports GPUWATCH LOG     of gpuwatch export per launch, each format. LOG: one of many launches; what reading it for the report takes
 #                                    is in it, 5,000 of it to unpack a launch
@@ -37,7 +37,7 @@ model() { # MODEL [heavy]
 	many=$(collected "$program" "$1" 1100 ${2+"$2"})
 	counted "$1" "$few" "$many"
 	limit=25000
-	[ "$1" = bounds ] && limit=2600
+	[ "$1" = bounds ] && limit=2620
 	[ "$1" = top ] && limit=1100000 # 20 processes, 2,000 rows, 6,000 configurations, of which 2,000 changed
 	within "$*" $(((many - few) / 1000)) "$limit" " per estimate"
 }

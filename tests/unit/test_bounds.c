@@ -417,6 +417,30 @@ LAUNCH_TEST(a_barrier_makes_every_round_last_as_long_as_the_longest_warp)
 	assert_close(fixture_term(&e, "latency"), 20 * (1800 + 2 * l2) / 1e9);
 }
 
+/* 400 cycles, two loads from L2, 4 us in the data stage: where warps meet and an SM has one block,
+ * nothing overlaps with either wait; three blocks have enough to do meanwhile. */
+LAUNCH_TEST(a_block_alone_waits_for_every_load)
+{
+	const double l2 = gw_param(&f->device, GW_PARAM_lat_l2) / 1e9;
+	double apart;
+
+	fixture_grid(f, 100, 128);
+	gw_work_clear(&f->work);
+	code_path(f);
+	fixture_work(f, GW_WORK_inst_executed, 400 * 100);
+	fixture_work(f, GW_WORK_global_load_requests, 400 * 2);
+	fixture_work(f, GW_WORK_lsu_wavefronts, 400e3);
+	apart = ask(f).seconds;
+	fixture_work(f, GW_WORK_barriers, 1);
+	assert_close(ask(f).seconds,
+		     start + 2 * l2 + cbrt(pow(4e-6, 3) + pow(4e-7, 3) + pow(1e-7, 3)));
+	assert_true(ask(f).seconds > apart);
+	fixture_grid(f, 300, 128);
+	apart = ask(f).seconds;
+	forget(f, GW_WORK_barriers);
+	assert_close(ask(f).seconds, apart);
+}
+
 LAUNCH_TEST(barriers_take_their_own_rate)
 {
 	fixture_work(f, GW_WORK_barriers, 5);
