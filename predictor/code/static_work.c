@@ -330,17 +330,25 @@ static double l1_hits(const struct gw_static_in *in, double resident, double *un
 {
 	double capacity = l1_capacity(in, resident), found;
 	struct gw_locality_hits hits;
+	bool fits;
 
 	gw_locality_l1(in->gather->locality, &hits);
 	*under_way = NAN;
 	if (isnan(capacity))
 		return NAN;
+	fits = hits.distinct * GW_SECTOR_BYTES * resident <= capacity;
+	/* An SM loads once what all its blocks do. */
+	if (fits)
+		hits.rate += hits.common / hits.demanded *
+			     fmax(1 - gw_param_value(in->device, GW_PARAM_sm_count) /
+						  gw_dim3_size(in->launch->config.grid),
+				  0);
 	if (hits.rate == 0)
 		return 0;
 	found = gw_replay_hits(&in->gather->replay, capacity / resident, under_way);
 	if (isnan(hits.rate))
 		return found;
-	if (hits.distinct * GW_SECTOR_BYTES * resident <= capacity)
+	if (fits)
 		return hits.rate;
 	return fmin(found, hits.rate);
 }

@@ -227,6 +227,23 @@ static double value(const struct gw_work *work, enum gw_work_field f)
 	return work->q[f].value;
 }
 
+/* out[i] = in[i], after a look at table[tid]: an SM has the table from its first block on. */
+TEST(an_sm_loads_once_what_all_its_blocks_read)
+{
+	struct gw_work work;
+	gw_ir_operand index, at;
+
+	ir_begin(&k);
+	at = ir_thread_offset(&k, &index);
+	index = ir_op(&k, IR_MULWU, 32, 64, ir_special(&k, IR_SREG_TID_X), ir_number(&k, 4));
+	ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 1), index), 0);
+	ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), at), 0);
+	gw_ir_end_exit(&k.b);
+	run_and_fill(4096, 256, &work);
+	assert_float_equal(value(&work, GW_WORK_l1_hit_rate), (1 - 132 / 4096.0) / 2, 1e-9);
+	gw_arena_free(&k.arena);
+}
+
 TEST(static_rows_of_a_copy_are_what_it_does)
 {
 	struct gw_work work;

@@ -467,8 +467,15 @@ bool gw_locality_graph(const struct gw_locality *l, struct gw_block_graph *out)
 	return true;
 }
 
+/* Sectors that blocks @p first to @p end (places in l->block) load together. */
+static double loaded(const struct gw_locality *l, uint32_t first, uint32_t end)
+{
+	return count_blocks(l, first, end, GW_LOCALITY_LOADS, IN_SECTORS, NULL);
+}
+
 void gw_locality_l1(const struct gw_locality *l, struct gw_locality_hits *out)
 {
+	uint32_t corner = find_block(l->block, l->block_count, (struct gw_dim3){0, 0, 0});
 	double all = 0;
 
 	*out = (struct gw_locality_hits){0};
@@ -477,12 +484,17 @@ void gw_locality_l1(const struct gw_locality *l, struct gw_locality_hits *out)
 	for (uint32_t b = 0; b < l->block_count; b++) {
 		double share = l->weight[b] / all;
 
-		out->distinct +=
-			count_blocks(l, b, b + 1, GW_LOCALITY_LOADS, IN_SECTORS, NULL) * share;
+		out->distinct += loaded(l, b, b + 1) * share;
 		for (uint32_t i = 0; i < l->access_count; i++)
 			if (l->cell[b][i] && !l->access[i].store)
 				out->demanded += l->cell[b][i]->demanded * share;
 	}
+	/* The grid's corners, which gw_locality_choose() has in a row. */
+	if (corner && corner + 1 < l->block_count)
+		out->common =
+			fmin(loaded(l, corner, corner + 1) + loaded(l, corner + 1, corner + 2) -
+				     loaded(l, corner, corner + 2),
+			     out->distinct);
 	out->rate = 1 - out->distinct / out->demanded;
 	if (!all_known(l, GW_LOCALITY_LOADS) || !(out->demanded > 0))
 		out->rate = NAN;

@@ -134,6 +134,7 @@ struct gw_locality_hits {
 	double demanded; /**< sectors asked for by a block's loads, mean over the grid's
 			      blocks */
 	double distinct; /**< of these different ones, likewise */
+	double common;   /**< of the distinct ones, what blocks far apart load too */
 };
 
 /**
