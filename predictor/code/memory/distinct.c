@@ -46,7 +46,7 @@ static uint64_t *table_new(struct gw_distinct *set, uint32_t size)
 	return slot;
 }
 
-static void grow(struct gw_distinct *set)
+__attribute__((cold)) static void grow(struct gw_distinct *set)
 {
 	uint32_t size = set->size ? set->size * 2 : SMALLEST * 2;
 	uint64_t *slot = table_new(set, size);
