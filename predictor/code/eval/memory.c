@@ -226,7 +226,7 @@ static void tell_sink(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t
 	e->sink(e->sink_arg, x);
 }
 
-uint64_t gw_eval_times(const struct gw_eval_access *access)
+__attribute__((cold)) uint64_t gw_eval_times(const struct gw_eval_access *access)
 {
 	uint64_t times = 1;
 

@@ -490,7 +490,7 @@ void gw_locality_l1(const struct gw_locality *l, struct gw_locality_hits *out)
 				out->demanded += l->cell[b][i]->demanded * share;
 	}
 	/* The grid's corners, which gw_locality_choose() has in a row. */
-	if (corner && corner + 1 < l->block_count)
+	if (corner + 1 < l->block_count)
 		out->common =
 			fmin(loaded(l, corner, corner + 1) + loaded(l, corner + 1, corner + 2) -
 				     loaded(l, corner, corner + 2),
