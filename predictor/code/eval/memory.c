@@ -226,7 +226,7 @@ static void tell_sink(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t
 	e->sink(e->sink_arg, x);
 }
 
-__attribute__((cold)) uint64_t gw_eval_times(const struct gw_eval_access *access)
+uint64_t gw_eval_times(const struct gw_eval_access *access)
 {
 	uint64_t times = 1;
 
@@ -237,9 +237,8 @@ __attribute__((cold)) uint64_t gw_eval_times(const struct gw_eval_access *access
 }
 
 /* Bytes that are known whatever happened: a parameter's, or a constant's that can't change. */
-__attribute__((cold)) static bool known_bytes(const struct gw_eval *e, enum gw_ir_space space,
-					      gw_base base, uint64_t at, unsigned width,
-					      uint64_t *v)
+static bool known_bytes(const struct gw_eval *e, enum gw_ir_space space, gw_base base, uint64_t at,
+			unsigned width, uint64_t *v)
 {
 	const struct gw_eval_launch *l = e->launch;
 
@@ -301,7 +300,7 @@ static void store_frame(struct gw_eval *e, unsigned lane, uint64_t at, unsigned 
 	}
 }
 
-__attribute__((cold)) void gw_eval_forget_frame(struct gw_eval *e, uint32_t lanes, gw_base why)
+void gw_eval_forget_frame(struct gw_eval *e, uint32_t lanes, gw_base why)
 {
 	if (!e->frame)
 		return;
@@ -313,8 +312,8 @@ __attribute__((cold)) void gw_eval_forget_frame(struct gw_eval *e, uint32_t lane
 
 /* How what lies at a place depends on distances, all its bytes having been stored together or not.
  */
-__attribute__((cold)) static void frame_form(const struct gw_eval *e, const struct gw_value *a,
-					     unsigned width, struct gw_form *out)
+static void frame_form(const struct gw_eval *e, const struct gw_value *a, unsigned width,
+		       struct gw_form *out)
 {
 	uint64_t at = a->v[0];
 	bool whole = true;
