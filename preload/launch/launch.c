@@ -1,11 +1,9 @@
 /* Begins of launches that are not inlined into their wrappers, which two ways in share. */
 #include "preload/launch/launch.h"
 
-__attribute__((cold)) void gw_kernel_event_rare(struct gw_call *call, CUfunction f, uint32_t gx,
-						uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by,
-						uint32_t bz, uint32_t shared, CUstream stream,
-						void **params, void **extra, uint8_t flags,
-						enum gw_event_kind kind)
+void gw_kernel_event_rare(struct gw_call *call, CUfunction f, uint32_t gx, uint32_t gy, uint32_t gz,
+			  uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared, CUstream stream,
+			  void **params, void **extra, uint8_t flags, enum gw_event_kind kind)
 {
 	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra, 0, flags,
 			kind);
@@ -95,8 +93,7 @@ void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CUstream stream)
 		gw_events_begin(call, stream, g->count);
 }
 
-__attribute__((cold)) void gw_launch_end_rare(struct gw_call *call, CUresult result, void **params,
-					      void **extra)
+void gw_launch_end_rare(struct gw_call *call, CUresult result, void **params, void **extra)
 {
 	gw_launch_end(call, result, params, extra);
 }
