@@ -348,19 +348,21 @@ static bool goes_on(const struct gw_digest_word *w)
 
 void gw_digest_plan_spans(struct gw_digest_plan *plan)
 {
+	struct gw_digest_span *at = plan->span;
+
 	plan->spans = plan->fours = plan->wide = 0;
 	for (const struct gw_digest_word *w = plan->word; w < plan->word + plan->count; w++) {
 		if (w->size != 4 && w->size != 8)
-			return;
+			break;
 		plan->wide++;
 		if (w > plan->word && goes_on(w)) {
-			plan->span[plan->spans - 1].param =
-				(uint16_t)(plan->span[plan->spans - 1].param +
-					   (1u << GW_DIGEST_PARAM_BITS));
+			at[-1].param = (uint16_t)(at[-1].param + GW_DIGEST_PARAMS);
 			continue;
 		}
-		plan->span[plan->spans++] = (struct gw_digest_span){w->param, w->at};
-		plan->fours = w->size == 4 ? plan->spans : plan->fours;
+		*at++ = (struct gw_digest_span){w->param, w->at};
+		plan->spans++;
+		if (w->size == 4)
+			plan->fours++;
 	}
 }
 
@@ -372,7 +374,7 @@ static uint32_t size_of(const struct gw_code_param *param, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t end = (uint64_t)param[i].offset + param[i].size;
 
-		if (end > GW_DIGEST_BYTES || i == 1u << GW_DIGEST_PARAM_BITS)
+		if (end > GW_DIGEST_BYTES || i == GW_DIGEST_PARAMS)
 			return UINT32_MAX;
 		size = end > size ? (uint32_t)end : size;
 	}

@@ -19,7 +19,7 @@ enum {
 	GW_DIGEST_STRIDES = 8, /**< … and strides come beside others up to so many */
 	GW_DIGEST_PROVISIONAL = 16, /**< words of a provisional one (digest_provisional.h) */
 	GW_DIGEST_MOST = 24,        /**< words of any, tensor maps included */
-	GW_DIGEST_PARAM_BITS = 11,  /**< of a parameter's index; one with more has no layout */
+	GW_DIGEST_PARAMS = 2048,    /**< parameters; a kernel with more has no layout */
 	GW_DIGEST_MAP = 56,      /**< bytes of a tensor map that are hashed: all but the address */
 	GW_DIGEST_BYTES = 32768, /**< size of the parameters that is analysed; the limit of CUDA */
 };
@@ -34,7 +34,7 @@ struct gw_digest_word {
 
 /** A word of 4 bytes, or those of 8 bytes that follow each other in one parameter. */
 struct gw_digest_span {
-	uint16_t param; /**< its index; above GW_DIGEST_PARAM_BITS: words of 8 bytes, less one */
+	uint16_t param; /**< its index, and GW_DIGEST_PARAMS for each word after the first */
 	uint16_t at;    /**< as in struct gw_digest_word */
 };
 
@@ -184,9 +184,9 @@ static inline uint32_t gw_digest_of_params(const struct gw_digest_plan *plan,
 	if (plan->fours == plan->count)
 		return gw_digest_end(h);
 	for (; w != end; w++) {
-		unsigned more = w->param >> GW_DIGEST_PARAM_BITS;
+		unsigned more = w->param / GW_DIGEST_PARAMS;
 
-		from = params[w->param & ((1u << GW_DIGEST_PARAM_BITS) - 1)];
+		from = params[w->param % GW_DIGEST_PARAMS];
 		if (!from)
 			return 0;
 		from += w->at;

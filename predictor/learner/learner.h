@@ -78,7 +78,8 @@ struct gw_base {
 	uint64_t known;     /**< observations when the last of its inputs came */
 	double log_seconds; /**< NaN: unknown */
 	float share;        /**< share of it that scales with the SM clock, 0 to 1 */
-	float doubt;        /**< standard deviation due to extrapolated work or to what L2 keeps */
+	float doubt;        /**< standard deviation due to extrapolated work; 0 without any */
+	float kept;         /**< the same, by code alone, due to what L2 keeps; 0: nothing */
 	float unexplained;  /**< the same for what work does not contain, equal for the whole kernel
 			     */
 	uint8_t source, bound;

@@ -313,9 +313,6 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 			own = together(own, v->level[of].spread);
 		else
 			alike++;
-		/* How far they agree shows what L2 keeps. */
-		if (b.source == GW_SOURCE_STATIC)
-			b.doubt = 0;
 		*point = (struct gw_point){
 			.place = gw_place_of(r[i].entry),
 			.value = (double)r[i].made->center - b.log_seconds - v->level[of].mean,
@@ -466,9 +463,9 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	count = relatives_of(p, e, known, r);
 	tier = count ? GW_TIER_WARM : GW_TIER_COLD;
 	base = gw_scale_base(p, e, known);
-	/* The spread of the bias has it. */
-	if (!count && base.source == GW_SOURCE_STATIC)
-		base.doubt = 0;
+	/* Relatives need not have the same in L2. Without any the spread of the bias has it. */
+	if (count && base.kept > 0)
+		base.doubt = base.kept;
 	v = (struct view){p, s.level};
 	if (!isnan(base.log_seconds))
 		g = by_work(&v, &base, false, e, r, count, known);

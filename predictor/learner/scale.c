@@ -408,10 +408,10 @@ void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, stru
 /*
  * Uncertainty of the time due to extrapolated amounts: half of the difference between all of them
  * being more and all being less, because they err together. Amounts that hardly affect the time may
- * be as uncertain as they like. By code: due to what L2 keeps, nothing at the other end.
+ * be as uncertain as they like.
  */
 static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
-		       const struct gw_work *work, const struct doubts *doubts, bool kept)
+		       const struct gw_work *work, const struct doubts *doubts)
 {
 	double ends[2];
 
@@ -422,14 +422,24 @@ static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
 		for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 			if (doubts->of[i] > 0)
 				w.q[i].value *= exp(end ? doubts->of[i] : -doubts->of[i]);
-		if (end && kept)
-			w.q[GW_WORK_l2_kept].value = NAN;
 		seconds = gw_base_seconds(p, e, &w);
 		if (!(seconds > 0))
 			return 0;
 		ends[end] = log(seconds);
 	}
 	return fabs(ends[1] - ends[0]) / 2;
+}
+
+/* The same due to what L2 keeps, in the time of base @p b: nothing at the other end, which @p work
+ * is left with. */
+static double kept_of(const struct gw_predictor *p, const struct gw_entry *e, struct gw_work *work,
+		      const struct gw_base *b)
+{
+	double seconds;
+
+	work->q[GW_WORK_l2_kept].value = NAN;
+	seconds = gw_base_seconds(p, e, work);
+	return seconds > 0 ? fabs(log(seconds) - b->log_seconds) / 2 : 0;
 }
 
 /* From everything known. */
@@ -439,7 +449,6 @@ static struct gw_base estimate_known(const struct gw_predictor *p, const struct 
 	struct doubts doubts = {0};
 	struct gw_base b = {0};
 	struct gw_work work;
-	bool kept;
 
 	own_parts(e, known, &work, &b.known);
 	add_scaled(p, e, known, &work, &b.known, &doubts);
@@ -447,9 +456,12 @@ static struct gw_base estimate_known(const struct gw_predictor *p, const struct 
 		b.unsure |= work.q[i].source > GW_SOURCE_STATIC &&
 			    work.q[i].confidence < GW_CONFIDENCE_COUNTED;
 	b = gw_base_of(p, e, &work, b);
-	kept = b.source == GW_SOURCE_STATIC && !isnan(work.q[GW_WORK_l2_kept].value);
-	if ((doubts.any || kept) && !isnan(b.log_seconds))
-		b.doubt = (float)doubt_of(p, e, &work, &doubts, kept);
+	if (isnan(b.log_seconds))
+		return b;
+	if (doubts.any)
+		b.doubt = (float)doubt_of(p, e, &work, &doubts);
+	else if (b.source == GW_SOURCE_STATIC && !b.bare && !isnan(work.q[GW_WORK_l2_kept].value))
+		b.kept = (float)kept_of(p, e, &work, &b);
 	return b;
 }
 
