@@ -293,7 +293,7 @@ static void likely_traffic(const struct gw_static_in *in, enum gw_static_end end
 			   struct gw_work *work)
 {
 	struct open_bytes o = open_bytes(in, end);
-	double extent = gw_static_extent(in, false);
+	double extent = gw_static_extent(in, false), places = extent;
 	double l1_size = gw_param_value(in->device, GW_PARAM_l1_size);
 	double l2_size = gw_param_value(in->device, GW_PARAM_l2_size);
 	double known = gw_either(gw_work_value(work, GW_WORK_l1_hit_rate), 0);
@@ -306,14 +306,19 @@ static void likely_traffic(const struct gw_static_in *in, enum gw_static_end end
 	missed = o.loads * (1 - hits);
 	read = (o.all_loads - o.loads) * (1 - known) + missed;
 	known_read = gw_either(gw_work_value(work, GW_WORK_dram_read_bytes), 0);
-	dram = known_read + from_memory(missed, extent, l2_size);
+	if (o.loads > 0 && !(extent > 0)) { /* then they lie where more is loaded */
+		places = gw_static_extent(in, true);
+		missed += known_read;
+		known_read = 0;
+	}
+	dram = known_read + from_memory(missed, places, l2_size);
 	if (o.all_loads > 0) {
 		change(work, GW_WORK_l1_hit_rate, fmax(1 - read / o.all_loads, 0));
 		change(work, GW_WORK_l2_read_bytes, read);
 		change(work, GW_WORK_dram_read_bytes, fmin(dram, read));
 		if (read > 0)
 			change(work, GW_WORK_l2_hit_rate, fmax(1 - dram / read, 0));
-		gw_static_keep(in, known_read + (extent > 0 ? extent : missed), work);
+		gw_static_keep(in, known_read + (places > 0 ? places : missed), work);
 	}
 	if (o.stores > 0)
 		change(work, GW_WORK_dram_write_bytes,

@@ -79,7 +79,8 @@ static bool is_shared(const struct gw_gather_access *a)
 	return a->space == IR_SPACE_SHARED;
 }
 
-static void global_rows(const struct gw_gather *g, bool store, struct gw_work *work)
+/* Returns the bytes that are moved. */
+static double global_rows(const struct gw_gather *g, bool store, struct gw_work *work)
 {
 	struct sum requests = {0}, sectors = {0}, filled = {0};
 
@@ -101,6 +102,7 @@ static void global_rows(const struct gw_gather *g, bool store, struct gw_work *w
 		gw_static_set(work, GW_WORK_global_store_partial,
 			      fmin(2 - 2 * filled.value / GW_SECTOR_BYTES / sectors.value, 1),
 			      trust(g, &sectors));
+	return filled.value;
 }
 
 /** Lines and sectors that requests ask for, by the weights of their accesses. */
@@ -353,7 +355,9 @@ static double l1_hits(const struct gw_static_in *in, double resident, double *un
 	return fmin(found, hits.rate);
 }
 
-static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
+/* Where stores fill parts of sectors, of @p stored bytes, device memory reads at least what they
+ * leave out of those that nothing loads. What atomic operations change they read, too. */
+static void cache_rows(const struct gw_static_in *in, double stored, struct gw_work *work)
 {
 	double loads = gw_work_value(work, GW_WORK_global_load_sectors) * GW_SECTOR_BYTES;
 	double stores = gw_work_value(work, GW_WORK_global_store_sectors) * GW_SECTOR_BYTES;
@@ -378,6 +382,8 @@ static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 	/* Where blocks differ, those that show the footprint may be the wide ones. */
 	if (dram.read > read * dram.grain)
 		dram.read = read * dram.grain;
+	if (dram.stored > stored && !in->gather->counted_alone)
+		dram.read += dram.stored - stored;
 	gw_static_set(work, GW_WORK_dram_read_bytes, dram.read,
 		      sure * (dram.fits ? read_fits : read_model));
 	gw_static_set(work, GW_WORK_dram_write_bytes, dram.write,
@@ -429,15 +435,17 @@ void gw_static_keep(const struct gw_static_in *in, double bytes, struct gw_work 
 
 void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
 {
-	global_rows(in->gather, false, work);
-	global_rows(in->gather, true, work);
-	line_rows(in, false, work);
-	line_rows(in, true, work);
+	double moved = 0;
+
+	for (unsigned store = 0; store < 2; store++) {
+		moved = global_rows(in->gather, store, work);
+		line_rows(in, store, work);
+	}
 	shared_and_atomic_rows(in, work);
 	warp_rows(in->gather, work);
 	control_rows(in, work);
 	l1_rows(in->gather, work);
-	cache_rows(in, work);
+	cache_rows(in, moved, work);
 	extent_rows(in, work);
 	gw_static_keep(in, gw_work_value(work, GW_WORK_dram_read_bytes), work);
 }

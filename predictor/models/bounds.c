@@ -35,7 +35,7 @@
 	  "dram_bw_in_flight)") \
 	R(COPIES, "copies", MEMORY, SM, L2_PATH, \
 	  "unknown: copies (copied_bytes, sm_count, sm_clock)") \
-	R(ATOMICS, "atomics", MEMORY, DEVICE, ATOMICS_PATH, \
+	R(ATOMICS, "atomics", MEMORY, DEVICE, L2_PATH, \
 	  "unknown: atomics (atomic_requests, t_atomic_global, t_atomic_same)") \
 	R(SHARED_ATOMICS, "shared_atomics", MEMORY, SM, DATA, \
 	  "unknown: shared_atomics (shared_atomics, t_atomic_shared)") \
@@ -55,7 +55,7 @@ enum resource {
 		RESOURCE_COUNT
 };
 
-enum path { PIPES, DATA, L2_PATH, ATOMICS_PATH, MEETING, CRITICAL, START, PATHS };
+enum path { PIPES, DATA, L2_PATH, MEETING, CRITICAL, START, PATHS };
 
 static const struct {
 	const char *name, *unknown;
@@ -362,7 +362,7 @@ static double join(const struct view *v, double path[PATHS])
 		if (!(v->waits > fill))
 			return most;
 		path[CRITICAL] = larger(0, path[CRITICAL] + fill - v->waits);
-		path[L2_PATH] = path[ATOMICS_PATH] = path[START] = 0;
+		path[L2_PATH] = path[START] = 0;
 		path[DATA] *= v->rounds / v->most_blocks;
 		path[MEETING] *= v->rounds / v->most_blocks;
 		path[PIPES] *= ceil(v->warps_per_block / partitions) * partitions * v->sms *

@@ -244,6 +244,44 @@ TEST(an_sm_loads_once_what_all_its_blocks_read)
 	gw_arena_free(&k.arena);
 }
 
+TEST(device_memory_reads_what_stores_leave_out_of_sectors)
+{
+	struct gw_work work;
+
+	arguments[2] = 64 * 256, arguments[3] = 8;
+	build_move(true);
+	run_and_fill(64, 256, &work);
+	assert_true(value(&work, GW_WORK_dram_read_bytes) == 64 * 256 * (4 + 28));
+	gw_arena_free(&k.arena);
+}
+
+/* table[in[i]], beside table[i]: what is loaded lies in the two, and comes once. */
+TEST(what_data_choose_among_all_that_is_loaded_comes_once)
+{
+	const struct gw_static_memory memory[] = {{arguments[0], arguments[0] + 4194304, false},
+						  {arguments[1], arguments[1] + 8388608, false}};
+	struct gw_launch launch = {.kernel = &kernel, .config = launch_of(4096, 256).config};
+	struct gw_static_in in = {&k.b.program, &g, NULL, &device, &launch, memory, 2};
+	gw_ir_operand index, at;
+	struct gw_work work;
+
+	ir_begin(&k);
+	at = ir_thread_offset(&k, &index);
+	ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 1), at), 0);
+	at = ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), at), 0);
+	at = ir_op(&k, IR_MULWU, 32, 64, at, ir_number(&k, 4));
+	ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 1), at), 0);
+	gw_ir_end_exit(&k.b);
+	run(4096, 256);
+	known_device();
+	g.counted_alone = true;
+	gw_work_clear(&work);
+	gw_static_memory(&in, &work);
+	gw_static_open_traffic(&in, GW_STATIC_LIKELY, &work);
+	assert_true(value(&work, GW_WORK_dram_read_bytes) == 4194304 + 8388608);
+	gw_arena_free(&k.arena);
+}
+
 TEST(static_rows_of_a_copy_are_what_it_does)
 {
 	struct gw_work work;

@@ -516,29 +516,28 @@ static double round_count(const struct gw_locality *l, double blocks, enum unit 
 void gw_locality_dram(const struct gw_locality *l, double resident, double l2_bytes,
 		      struct gw_locality_dram *out)
 {
-	double rounds = fmax((double)gw_dim3_count(l->grid) / resident, 1);
-	struct gw_locality_grid loads, stores, all;
+	double rounds = fmax((double)gw_dim3_count(l->grid) / resident, 1), again, lost, e;
+	double loads = grid_count(l, GW_LOCALITY_LOADS, IN_SECTORS, &e);
+	double stores = grid_count(l, GW_LOCALITY_STORES, IN_SECTORS, &e);
+	double all = grid_count(l, GW_LOCALITY_ALL, IN_SECTORS, &e);
+	double first = grid_count(l, GW_LOCALITY_LOADS, IN_GRANULES, &e);
 	enum unit unit = IN_GRANULES;
-	double first, again, lost;
 
-	gw_locality_grid(l, GW_LOCALITY_LOADS, &loads);
-	gw_locality_grid(l, GW_LOCALITY_STORES, &stores);
-	gw_locality_grid(l, GW_LOCALITY_ALL, &all);
-	first = loads.footprint.granules;
 	if (isnan(first)) {
 		unit = IN_SECTORS;
-		first = loads.footprint.sectors;
+		first = loads;
 	}
-	out->grain = fmax(first * (1U << unit) / loads.footprint.sectors, 1);
+	out->grain = fmax(first * (1U << unit) / loads, 1);
 	again = rounds > 1 ? fmax(rounds * round_count(l, resident, unit) - first, 0) : 0;
-	out->footprint = all.footprint.sectors * SECTOR;
+	out->footprint = all * SECTOR;
 	out->fits = out->footprint <= l2_bytes;
 	lost = out->fits ? 0 : 1 - l2_bytes / out->footprint;
 	out->read = (first + again * lost) * SECTOR * (1U << unit);
+	out->stored = (all - loads) * SECTOR;
 	/* As much that was written before has to go. */
-	out->write = out->fits ? 0 : stores.footprint.sectors * SECTOR;
-	if (isnan(stores.footprint.sectors) || isnan(l2_bytes))
+	out->write = out->fits ? 0 : stores * SECTOR;
+	if (isnan(stores) || isnan(l2_bytes))
 		out->write = NAN;
-	if (isnan(out->footprint))
+	if (isnan(all))
 		out->read = NAN;
 }

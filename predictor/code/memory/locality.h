@@ -148,6 +148,7 @@ void gw_locality_l1(const struct gw_locality *l, struct gw_locality_hits *out);
 struct gw_locality_dram {
 	double read, write; /**< B */
 	double footprint;   /**< B of the grid, loads and stores together */
+	double stored;      /**< of these in sectors that are only stored to */
 	double grain; /**< B of granules over B of sectors loaded, 1 or more: what a sector costs */
 	bool fits;    /**< the footprint is no larger than L2 */
 };
