@@ -381,8 +381,26 @@ static uint32_t size_of(const struct gw_code_param *param, uint32_t count)
 	return size;
 }
 
+uint64_t gw_digest_magnitude(const unsigned char *from, unsigned size, int more)
+{
+	uint64_t value = 0;
+	int below = 0;
+
+	while (size--)
+		value = value << 8 | from[size];
+	if (value >> more)
+		below = 63 - more - __builtin_clzll(value);
+	return value >> below | (uint64_t)below << 8;
+}
+
 uint64_t gw_digest_run(uint64_t h, const unsigned char *from, unsigned size)
 {
+	uint64_t rough;
+
+	if (size & GW_DIGEST_ROUGH) {
+		rough = gw_digest_magnitude(from, size - GW_DIGEST_ROUGH, GW_DIGEST_ROUGH_BITS);
+		return gw_digest_add(h, (const unsigned char *)&rough, 8);
+	}
 	for (; size; size -= 8, from += 8)
 		h = gw_digest_add(h, from, 8);
 	return h;

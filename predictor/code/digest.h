@@ -20,8 +20,10 @@ enum {
 	GW_DIGEST_PROVISIONAL = 16, /**< words of a provisional one (digest_provisional.h) */
 	GW_DIGEST_MOST = 24,        /**< words of any, tensor maps included */
 	GW_DIGEST_PARAMS = 2048,    /**< parameters; a kernel with more has no layout */
-	GW_DIGEST_MAP = 56,      /**< bytes of a tensor map that are hashed: all but the address */
-	GW_DIGEST_BYTES = 32768, /**< size of the parameters that is analysed; the limit of CUDA */
+	GW_DIGEST_MAP = 56,       /**< bytes of a tensor map that are hashed: all but the address */
+	GW_DIGEST_BYTES = 32768,  /**< size of the parameters that is analysed; the limit of CUDA */
+	GW_DIGEST_ROUGH = 1 << 9, /**< flag of a size up to 8: of the number, its highest bit … */
+	GW_DIGEST_ROUGH_BITS = 3, /**< … and so many below it: steps of an eighth at most */
 };
 
 /** A piece of one parameter. */
@@ -104,7 +106,16 @@ static inline uint64_t gw_digest_begin(void)
 	return UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/** The same of a multiple of 8 bytes. */
+/** The highest bit of a number of @p size bytes, and the @p more bits below it. */
+uint64_t gw_digest_magnitude(const unsigned char *from, unsigned size, int more);
+
+/** Whether words of it are rough: they come last. */
+static inline bool gw_digest_is_rough(const struct gw_digest_plan *plan)
+{
+	return plan->word[plan->count - 1].size & GW_DIGEST_ROUGH;
+}
+
+/** gw_digest_add() of a multiple of 8 bytes, or of a rough word. */
 uint64_t gw_digest_run(uint64_t h, const unsigned char *from, unsigned size);
 
 static inline uint64_t gw_digest_add(uint64_t h, const unsigned char *from, unsigned size)

@@ -18,7 +18,9 @@ struct hashes {
 struct whole {
 	struct gw_digest_plan plan;
 	_Atomic uint32_t used; /* words of it that launches analysed so far use */
-	uint32_t differ;       /* words of it that differ each time */
+	uint32_t differ;       /* words of it that differ each time … */
+	uint32_t rough;        /* … and of them those that may be hashed by magnitude */
+	uint64_t words;        /* those that are hashed; in the upper half, roughly */
 };
 
 static struct {
@@ -96,11 +98,11 @@ void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program)
 	kept = gw_shared_keep_line(sizeof(*kept));
 	if (!kept)
 		return;
-	*kept = (struct whole){.plan = plan};
+	*kept = (struct whole){.plan = plan, .words = (UINT64_C(1) << plan.count) - 1};
+	gw_count(GW_COUNTER_digest_plans, 1);
+	publish(slot, &kept->plan); /* first: else the worker could narrow it before */
 	/* Pairs with the loads in gw_digests_ran(), narrow() and gw_digests_admit(). */
 	atomic_store(&kernels[slot].whole, kept);
-	gw_count(GW_COUNTER_digest_plans, 1);
-	publish(slot, &kept->plan);
 }
 
 void gw_digests_ran(uint32_t slot, const struct gw_ir_program *program,
@@ -133,7 +135,8 @@ bool gw_digests_fit(uint32_t slot, const struct gw_arguments *arguments, uint32_
 
 	if (!digest)
 		return atomic_load(&kernels[slot].independent);
-	return plan && !plan->provisional &&
+	/* What is like it roughly may have done other work. */
+	return plan && !plan->provisional && !gw_digest_is_rough(plan) &&
 	       gw_digest_of_buffer(plan, arguments->bytes, arguments->size) == digest;
 }
 
@@ -160,64 +163,94 @@ static const struct gw_config_entry *lone(uint32_t id, uint32_t slot, uint32_t s
 		       : NULL;
 }
 
-/* Whether a word is equal in most of these and the next one of their shape, where that is near. */
-static bool mostly_equal(const struct gw_digest_word *w, uint32_t slot, uint32_t size)
+/* In most of these and the next one of their shape, where that is near, a word is equal: 0;
+ * differs: 1; differs by its highest bit: 2. */
+static unsigned difference(const struct gw_digest_word *w, uint32_t slot, uint32_t size)
 {
 	const struct gw_config_entry *a, *b;
-	int more = 0;
+	int equal = 0, near = 0;
 
 	for (uint32_t id = 1; id <= gw_config_count(); id++) {
 		a = lone(id, slot, size);
 		for (uint32_t n = 1; a && n <= GW_DIGESTS_AT_A_TIME; n++) {
+			const unsigned char *x, *y;
+
 			b = lone(id + n, slot, size);
 			if (!b || b->head != a->head)
 				continue;
-			more += memcmp(a->arguments->bytes + w->offset,
-				       b->arguments->bytes + w->offset, w->size)
-					? -1
-					: 1;
+			x = a->arguments->bytes + w->offset;
+			y = b->arguments->bytes + w->offset;
+			equal += memcmp(x, y, w->size) ? -1 : 1;
+			near += w->size > 8 || gw_digest_magnitude(x, w->size, 0) ==
+							gw_digest_magnitude(y, w->size, 0)
+					? 1
+					: -1;
 			break;
 		}
 	}
-	return more > 0;
+	return (unsigned)(equal <= 0) + (near < 0);
+}
+
+/* A size becomes rough where it differs; what is rough already, or counts, leaves. */
+static void judge(struct whole *w, uint32_t slot)
+{
+	w->rough = 0;
+	for (uint32_t i = 0; i < w->plan.count; i++) {
+		if (w->differ >> i & 1)
+			continue;
+		unsigned how = difference(&w->plan.word[i], slot, w->plan.end);
+
+		w->differ |= (how + 1) / 2 << i;
+		w->rough |= how / 2 << i;
+	}
+}
+
+/* Of @p whole those of @p words, as in struct whole. */
+static struct gw_digest_plan *plan_with(const struct gw_digest_plan *whole, uint64_t words)
+{
+	struct gw_digest_plan *plan = gw_shared_keep_line(sizeof(*plan));
+
+	if (!plan)
+		return NULL;
+	*plan = (struct gw_digest_plan){.end = whole->end};
+	for (uint32_t i = 0; i < 64; i++) {
+		if (!(words >> i & 1))
+			continue;
+		plan->word[plan->count] = whole->word[i % 32];
+		plan->word[plan->count++].size |= i / 32 ? GW_DIGEST_ROUGH : 0;
+	}
+	gw_digest_plan_spans(plan);
+	return plan;
 }
 
 /*
- * Leave words out that no launch analysed so far uses, and, @p often, those that differ; back come
- * those that one has used since. Where none was analysed, and hashes return beside those that do
- * not, there is no layout until one is. False: it stays as it was.
+ * Leave words out that no launch analysed so far uses, and, @p often, make rough, or leave out,
+ * those that differ; back come those that one has used since. Where none was analysed, and hashes
+ * return beside those that do not, there is no layout until one is. False: it stays as it was.
  */
 static bool narrow(uint32_t slot, bool often)
 {
 	struct whole *w = atomic_load(&kernels[slot].whole);
-	const struct gw_digest_plan *whole, *was = plan_of(slot);
-	struct gw_digest_plan plan = {0}, *kept = NULL;
 	struct hashes *h = hashes_of(slot, 0);
+	struct gw_digest_plan *plan = NULL;
+	uint64_t words;
 	uint32_t used;
 
 	if (!w || kernels[slot].taken_back[false])
 		return false;
-	whole = &w->plan;
 	used = atomic_load(&w->used);
 	if (often && !used)
 		used = UINT32_MAX;
-	plan.end = whole->end;
-	for (uint32_t i = 0; i < whole->count; i++) {
-		if (often && !mostly_equal(&whole->word[i], slot, whole->end))
-			w->differ |= UINT32_C(1) << i;
-		if (!((used & ~w->differ) >> i & 1))
-			continue;
-		plan.word[plan.count++] = whole->word[i];
-	}
-	gw_digest_plan_spans(&plan);
-	if (plan.count == (was ? was->count : 0) ||
-	    (!plan.count && (often || h->returned < GW_DIGESTS_UNREAD)))
+	if (often)
+		judge(w, slot);
+	used &= (UINT32_C(1) << w->plan.count) - 1;
+	words = (used & ~w->differ) | (uint64_t)(used & w->rough) << 32;
+	if (words == w->words || (!words && (often || h->returned < GW_DIGESTS_UNREAD)))
 		return false;
-	if (plan.count && !(kept = gw_shared_keep_line(sizeof(*kept))))
+	if (words && !(plan = plan_with(&w->plan, words)))
 		return false;
-	if (kept)
-		*kept = plan;
-	publish(slot, kept);
+	publish(slot, plan);
+	w->words = words;
 	h->once = 0;
 	return true;
 }
@@ -245,10 +278,12 @@ static void take_back(uint32_t slot, bool provisional)
 		atomic_fetch_add(&gw_hot.function_generation, 1);
 }
 
-/* Whether the last ones repeat. */
-static bool repeat(struct hashes *h, uint16_t at_a_time)
+/* Whether the last ones repeat. Rough ones are few and may need long to, unless they are of several
+ * words; a counter never does. */
+static bool repeat(struct hashes *h, uint16_t at_a_time, bool rough)
 {
-	bool enough = h->returned >= at_a_time;
+	uint16_t least = !rough ? at_a_time : h->all < GW_DIGESTS_MOST / 2 ? 1 : UINT16_MAX;
+	bool enough = h->returned >= least;
 
 	if (h->further < at_a_time)
 		return true;
@@ -262,16 +297,14 @@ bool gw_digests_admit(uint32_t slot, uint32_t digest, bool further)
 	struct hashes *h = hashes_of(slot, digest);
 	uint16_t most = provisional ? GW_DIGESTS_PROVISIONAL : GW_DIGESTS_MOST;
 	uint16_t at_a_time = provisional ? GW_DIGESTS_UNREAD : GW_DIGESTS_AT_A_TIME;
+	const struct whole *w = provisional ? NULL : atomic_load(&kernels[slot].whole);
 
-	if (further && !provisional) {
-		const struct whole *w = atomic_load(&kernels[slot].whole);
-
-		if (w && (h->once >= GW_DIGESTS_UNREAD || plan_of(slot) != &w->plan))
-			narrow(slot, false);
-	}
+	if (further && w && (h->once >= GW_DIGESTS_UNREAD || plan_of(slot) != &w->plan))
+		narrow(slot, false);
 	/* The second half of the table is for configurations as such. */
 	if (gw_config_count() >= GW_CONFIGS_MAX / 2 || (further && h->all == most) ||
-	    (further && !repeat(h, at_a_time) && (provisional || !narrow(slot, true))))
+	    (further && !repeat(h, at_a_time, w && w->rough) &&
+	     (provisional || !narrow(slot, true))))
 		take_back(slot, provisional);
 	if (kernels[slot].taken_back[provisional])
 		return false;

@@ -4,7 +4,8 @@
  * the provisional one that the kernel had at first sight (predictor/code/digest_provisional.h);
  * either is withdrawn where hashes hardly repeat. From one by the code go words that no launch
  * analysed so far uses, such as what a program has not set, and those that differ each time, if
- * others are left: a step counter. Worker only, but for gw_digests_plan() and gw_digests_ran().
+ * others are left: a step counter. Sizes that do are hashed by magnitude first. Worker only, but
+ * for gw_digests_plan() and gw_digests_ran().
  */
 #ifndef GW_DIGESTS_H
 #define GW_DIGESTS_H

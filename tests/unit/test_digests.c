@@ -246,6 +246,81 @@ TEST_WITH(a_step_counter_beside_a_size_leaves_the_size, start, end)
 				      gw_config_entry(2)->arguments));
 }
 
+/* Sizes of a program that hardly ever uses one twice. */
+static uint64_t some_size(uint64_t i)
+{
+	const uint64_t mixed = (i + 1) * UINT64_C(0x9fb21c651e98df25) >> 32;
+
+	return 1000 + (uint64_t)1000 * ((mixed & 0xff) + 1) * ((mixed >> 8 & 0xff) + 1);
+}
+
+/* @p a and @p b, beside 7, are of one configuration, however they are passed. */
+static bool one_configuration(uint64_t a, uint64_t b)
+{
+	const uint64_t x[] = {7, a}, y[] = {7, b};
+	const void *params[] = {&y[0], &y[1]};
+
+	return gw_digest_of_buffer(plan_of(OTHER), (const void *)x, 16) ==
+	       gw_digest_of_params(plan_of(OTHER), params);
+}
+
+TEST_WITH(sizes_that_hardly_return_are_distinguished_by_magnitude, start, end)
+{
+	uint32_t count = 0;
+
+	give_two_words();
+	analysed(UINT32_MAX);
+	for (uint64_t i = 0; i < 4000; i++)
+		count = launch_with(1, 7, some_size(i));
+	assert_int_equal(plan_of(OTHER)->count, 2);
+	assert_int_equal(plan_of(OTHER)->wide, 1);
+	assert_int_equal(plan_of(OTHER)->word[1].offset, 8);
+	assert_int_equal(plan_of(OTHER)->word[1].size, 8 | GW_DIGEST_ROUGH);
+	assert_true(one_configuration(1 << 20, (1 << 20) * 9 / 8 - 1));
+	assert_false(one_configuration(1 << 20, (1 << 20) * 9 / 8));
+	assert_in_range(count, 60, 180);
+	/* Nothing is taken from launches of about the same size. */
+	assert_false(gw_digests_alike(OTHER, gw_config_entry(1)->arguments,
+				      gw_config_entry(1)->arguments));
+	assert_false(gw_digests_fit(OTHER, gw_config_entry(count)->arguments,
+				    gw_config_entry(count)->config.digest));
+}
+
+static uint64_t next_seed(void)
+{
+	static uint64_t seed;
+
+	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return seed >> 16;
+}
+
+TEST_WITH(a_seed_makes_few_configurations, start, end)
+{
+	uint32_t count = 0;
+
+	give_two_words();
+	analysed(UINT32_MAX);
+	for (uint64_t i = 0; i < 3000; i++) {
+		launch_with(1, 1, 10);
+		launch_with(1, 2, 20);
+		count = launch_with(1, 1000, next_seed());
+	}
+	assert_int_equal(plan_of(OTHER)->word[0].offset, 0);
+	assert_in_range(count, GW_DIGESTS_AT_A_TIME, 2 * GW_DIGESTS_ONCE);
+}
+
+TEST_WITH(numbers_of_no_kind_are_given_up, start, end)
+{
+	uint32_t count = 0;
+
+	give_two_words();
+	analysed(UINT32_MAX);
+	for (uint64_t i = 0; i < 4000; i++)
+		count = launch_with(1, next_seed(), next_seed());
+	assert_false(distinguished(OTHER));
+	assert_in_range(count, GW_DIGESTS_AT_A_TIME, 3 * GW_DIGESTS_ONCE);
+}
+
 /* What the program has not set differs now and then. */
 TEST_WITH(a_word_that_no_launch_uses_leaves_after_few_configurations, start, end)
 {
@@ -435,54 +510,10 @@ TEST_WITH(arguments_are_read_by_the_plan, start, end)
 
 static struct gw_digest_plan made;
 
-static uint32_t provisional_of(const void *const *params)
-{
-	return gw_digest_provisional_params(&made, params);
-}
-
 static void give_provisional(uint32_t slot)
 {
 	gw_digest_provisional_make(layout->param, layout->count, &made);
 	atomic_store(&gw_hot.shared->kernels[slot].plan, &made);
-}
-
-TEST_WITH(a_pointer_adds_nothing_to_a_provisional_hash, start, end)
-{
-	static const struct gw_code_param param[] = {{0, 8}, {8, 4}};
-	const uint64_t here = 0x7f1200000000, there = 0x302000000, n = 4096,
-		       half = 0x3fe0000000000000;
-	const uint32_t count = 7;
-	const void *a[] = {&here, &count}, *b[] = {&there, &count}, *c[] = {&n, &count},
-		   *d[] = {&half, &count};
-
-	gw_digest_provisional_make(param, 2, &made);
-	assert_int_equal(provisional_of(a), provisional_of(b));
-	assert_int_not_equal(provisional_of(a), provisional_of(c));
-	assert_int_not_equal(provisional_of(a), provisional_of(d));
-	assert_int_not_equal(provisional_of(c), provisional_of(d));
-}
-
-/* Two numbers side by side, of which the upper one makes 8 bytes large. */
-TEST_WITH(numbers_in_a_structure_are_hashed_and_pointers_are_not, start, end)
-{
-	static const struct gw_code_param param[] = {{0, 24}};
-	struct {
-		uint32_t m, n;
-		uint64_t data;
-		uint32_t k, l;
-	} s = {640, 480, 0x7f1200000000, 3, 0};
-	const void *params[] = {&s};
-	uint32_t first;
-
-	gw_digest_provisional_make(param, 1, &made);
-	first = provisional_of(params);
-	s.data += 1 << 20;
-	assert_int_equal(provisional_of(params), first);
-	s.n++;
-	assert_int_not_equal(provisional_of(params), first);
-	s.n--;
-	s.k++;
-	assert_int_not_equal(provisional_of(params), first);
 }
 
 /* Nothing beyond the arguments is read, as the sanitizer sees, for arguments are as long as they
@@ -501,33 +532,6 @@ TEST_WITH(by_a_provisional_layout_no_launches_are_alike, start, end)
 	assert_false(gw_digests_alike(KERNEL, a, b));
 	free(a);
 	free(b);
-}
-
-TEST_WITH(numbers_come_before_structures_and_no_more_than_fit, start, end)
-{
-	static const struct gw_code_param param[] = {{0, 4000}, {4000, 4}, {4004, 3}};
-
-	gw_digest_provisional_make(param, 3, &made);
-	assert_int_equal(made.count, GW_DIGEST_PROVISIONAL);
-	assert_int_equal(made.word[0].param, 1);
-	assert_int_equal(made.word[1].size, 2); /* of the three bytes */
-	assert_int_equal(made.word[2].size, 1);
-	assert_int_equal(made.word[3].param, 0);
-	assert_int_equal(made.end, 4007);
-}
-
-TEST_WITH(a_provisional_hash_is_the_same_from_a_buffer, start, end)
-{
-	static const struct gw_code_param param[] = {{0, 8}, {8, 4}};
-	const uint64_t bytes[] = {0x7f1200000000, 7};
-	const void *params[] = {&bytes[0], &bytes[1]};
-	uint32_t digest;
-
-	gw_digest_provisional_make(param, 2, &made);
-	digest = gw_digest_provisional_buffer(&made, (const void *)bytes, 12);
-	assert_int_equal(digest, provisional_of(params));
-	assert_true(digest & GW_DIGEST_IS_PROVISIONAL);
-	assert_int_equal(gw_digest_provisional_buffer(&made, (const void *)bytes, 11), 0);
 }
 
 TEST_WITH(the_code_s_layout_replaces_the_provisional_one, start, end)
