@@ -18,9 +18,6 @@ static _Atomic uint64_t spent_ns; /* by all threads */
 static unsigned most, made;       /* threads: that there may be, that were made */
 static uint64_t numbers;
 
-/* The first of a kernel is taken first, then what else records wait for. */
-#define LATER (UINT64_MAX / 4)
-
 unsigned gw_analysis_threads_usual(void)
 {
 	double quota = gw_processors_quota(), half = fmin(gw_processors(), quota) / 2;
@@ -152,7 +149,7 @@ bool gw_analysis_job_put(struct gw_analysis_job *job)
 	}
 	if (!most)
 		return false;
-	job->number = ++numbers + LATER * (unsigned)(!job->fresh + !job->untimed);
+	job->number = ++numbers | (uint64_t)job->turn << 32;
 	job->launch.go_on = go_on;
 	job->launch.go_on_arg = job;
 	/* Pairs with the acquire of first_in(). */
@@ -161,17 +158,22 @@ bool gw_analysis_job_put(struct gw_analysis_job *job)
 	return true;
 }
 
-struct gw_analysis_job *gw_analysis_job_withdraw(bool (*needless)(uint32_t config))
+struct gw_analysis_job *
+gw_analysis_job_withdraw(bool (*needless)(const struct gw_analysis_job *job))
 {
-	for (unsigned i = 0; i < GW_ANALYSIS_JOBS; i++) {
+	for (;;) {
+		struct gw_analysis_job *last = NULL;
 		int expected = GW_ANALYSIS_JOB_PUT;
 
+		for (struct gw_analysis_job *job = jobs; job < jobs + GW_ANALYSIS_JOBS; job++)
+			if (atomic_load(&job->state) == expected && needless(job) &&
+			    (!last || job->number > last->number))
+				last = job;
 		/* Pairs with the exchange in take(): a thread has it, or nobody. */
-		if (atomic_load(&jobs[i].state) == expected && needless(jobs[i].config) &&
-		    atomic_compare_exchange_strong(&jobs[i].state, &expected, GW_ANALYSIS_JOB_FREE))
-			return &jobs[i];
+		if (!last ||
+		    atomic_compare_exchange_strong(&last->state, &expected, GW_ANALYSIS_JOB_FREE))
+			return last;
 	}
-	return NULL;
 }
 
 struct gw_analysis_job *gw_analysis_job_done(void)

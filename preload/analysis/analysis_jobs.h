@@ -31,12 +31,13 @@ enum gw_analysis_job_state {
 
 /** One analysis. All but the state is the worker's, between PUT and DONE the thread's. */
 struct gw_analysis_job {
-	_Atomic int state;       /**< enum gw_analysis_job_state */
-	_Atomic uint64_t number; /**< in the order that they were put, but first what is fresh, then
-				    what is untimed */
-	uint32_t config;         /**< id of the configuration */
-	bool untimed;            /**< it had no time when it was queued: records wait for it */
-	bool fresh;              /**< and is the first of its kernel */
+	_Atomic int state; /**< enum gw_analysis_job_state */
+	_Atomic uint64_t
+		number;  /**< those of least turn first, then in the order that they were put
+			  */
+	uint32_t config; /**< id of the configuration */
+	bool untimed;    /**< it had no time when it was queued: records wait for it */
+	uint32_t turn;   /**< how many of its kernel had theirs; more: others go first */
 	struct gw_analysis_launch launch;
 	/* Results: see gw_analysis_code(). */
 	struct gw_work work;
@@ -67,13 +68,14 @@ bool gw_analysis_jobs_usable(void);
 /** A free job, to be filled in and put; NULL: all are in use. Worker only. */
 struct gw_analysis_job *gw_analysis_job_new(void);
 
-/** Hand @p job, with its configuration, launch, `untimed` and `fresh`, to the threads; its `go_on`
+/** Hand @p job, with its configuration, launch, `untimed` and `turn`, to the threads; its `go_on`
  * is theirs. False: there is no thread, and none can be made. Worker only. */
 bool gw_analysis_job_put(struct gw_analysis_job *job);
 
-/** Take back a job that no thread has begun and that is @p needless by its configuration; NULL:
- * there is none. It is free. Worker only. */
-struct gw_analysis_job *gw_analysis_job_withdraw(bool (*needless)(uint32_t config));
+/** Take back the last job that no thread has begun and that is @p needless; NULL: there is none. It
+ * is free. Worker only. */
+struct gw_analysis_job *
+gw_analysis_job_withdraw(bool (*needless)(const struct gw_analysis_job *job));
 
 /** The finished job whose turn was first, NULL: none is finished. The caller sets it free. Worker
  * only. */

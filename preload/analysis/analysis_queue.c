@@ -14,10 +14,11 @@ struct queue {
 static struct queue first_of_kernel, untimed_rest, args_arrived, timed_ones, shallow;
 static uint8_t timed[GW_KERNELS_MAX / 8]; /* … of each that has a time of a configuration */
 static uint8_t met[GW_KERNELS_MAX / 8];   /* a bit of each kernel that was in `first_of_kernel` */
-/* [GW_KERNELS_MAX]: of each kernel the duration of its last analysis, 0: none; in the upper byte
- * how many of its configurations were analysed, up to GW_ANALYSIS_EACH. */
-static uint32_t *took_us;
-enum { COUNT_BIT = 24, US_MOST = (1 << COUNT_BIT) - 1 };
+/* Of each kernel: how long its last analysis took, 0: none; how many of its configurations had
+ * their turn. */
+static struct {
+	uint32_t us, turns;
+} * kernels; /* [GW_KERNELS_MAX] */
 static bool by_time;
 
 void gw_analysis_queue_start(void)
@@ -26,7 +27,7 @@ void gw_analysis_queue_start(void)
 		shallow.count = 0;
 	memset(timed, 0, sizeof(timed));
 	memset(met, 0, sizeof(met));
-	took_us = gw_memory_table(GW_KERNELS_MAX * sizeof(*took_us));
+	kernels = gw_memory_table(GW_KERNELS_MAX * sizeof(*kernels));
 }
 
 void gw_analysis_queue_by_time(bool on)
@@ -69,7 +70,17 @@ bool gw_analysis_queue_new_kernel(uint32_t config)
 /* Whether launches of its kernel need not wait for their analysis. */
 static bool is_frequent(uint32_t slot)
 {
-	return took_us[slot] >> COUNT_BIT >= GW_ANALYSIS_EACH;
+	return kernels[slot].turns >= GW_ANALYSIS_EACH;
+}
+
+uint32_t gw_analysis_queue_turns(uint32_t config)
+{
+	return kernels[gw_config_entry(config)->slot].turns;
+}
+
+void gw_analysis_queue_back(uint32_t config)
+{
+	kernels[gw_config_entry(config)->slot].turns--;
 }
 
 bool gw_analysis_queue_put(uint32_t config, bool open)
@@ -115,20 +126,14 @@ void gw_analysis_queue_timed(void)
 	make_way(&untimed_rest, 0);
 }
 
-void gw_analysis_queue_took(uint32_t slot, uint64_t ns, bool first)
+void gw_analysis_queue_took(uint32_t slot, uint64_t ns)
 {
-	uint64_t us = ns / 1000 + 1;
-	bool counts = first && !is_frequent(slot);
-
-	took_us[slot] = ((took_us[slot] >> COUNT_BIT) + counts) << COUNT_BIT |
-			(us < US_MOST ? (uint32_t)us : US_MOST);
-	if (counts && is_frequent(slot))
-		make_way(&untimed_rest, slot);
+	kernels[slot].us = (uint32_t)(ns / 1000 + 1);
 }
 
 static double likely_us(uint32_t config)
 {
-	uint32_t us = took_us[gw_config_entry(config)->slot] & US_MOST;
+	uint32_t us = kernels[gw_config_entry(config)->slot].us;
 
 	return us ? us : GW_ANALYSIS_USUAL_US;
 }
@@ -172,12 +177,10 @@ static double likely_gain(uint32_t config)
 	return (likely_ns(gw_config_entry(config)) + 1) / likely_us(config);
 }
 
-/* Of the kernel of which fewest were analysed, then the cheapest. */
+/* Of the kernel that had fewest turns, then the cheapest. */
 static double turn(uint32_t config)
 {
-	const uint32_t slot = gw_config_entry(config)->slot;
-
-	return 1 / ((double)(took_us[slot] & ~(uint32_t)US_MOST) + likely_us(config));
+	return 1 / (gw_analysis_queue_turns(config) * 1e9 + likely_us(config));
 }
 
 bool gw_analysis_queue_worth(uint32_t config)
@@ -185,35 +188,52 @@ bool gw_analysis_queue_worth(uint32_t config)
 	return !by_time || gw_analysis_queue_new_kernel(config) || likely_gain(config) >= 1e3;
 }
 
+static struct {
+	struct queue *from;
+	uint32_t place;
+} next;
+
 /* By time of all that wait but for a longer analysis, else of the first queue with any. */
-uint32_t gw_analysis_queue_next(bool untimed)
+static uint32_t choose(bool untimed)
 {
 	static struct queue *const all[] = {&first_of_kernel, &untimed_rest, &args_arrived,
 					    &timed_ones, &shallow};
 	const bool any = by_time && !untimed;
-	struct queue *from = NULL;
-	uint32_t found = 0;
 	double most = 0;
 
-	for (unsigned k = 0; k < (untimed ? 2 : 5) && (!from || (any && k < 4)); k++) {
+	next.from = NULL;
+	for (unsigned k = 0; k < (untimed ? 2 : 5) && (!next.from || (any && k < 4)); k++) {
 		const uint32_t i = best(all[k], any ? likely_gain : k < 2 ? turn : gain, &most);
 
 		if (i == UINT32_MAX)
 			continue;
-		from = all[k];
-		found = i;
+		next.from = all[k];
+		next.place = i;
 	}
-	return from ? take(from, found) : 0;
+	return next.from ? at(next.from, next.place) : 0;
+}
+
+uint32_t gw_analysis_queue_peek(void)
+{
+	return choose(true);
+}
+
+uint32_t gw_analysis_queue_next(bool untimed)
+{
+	uint32_t config = choose(untimed), slot;
+
+	if (!config)
+		return 0;
+	take(next.from, next.place);
+	slot = gw_config_entry(config)->slot;
+	if (next.from != &shallow && ++kernels[slot].turns == GW_ANALYSIS_EACH)
+		make_way(&untimed_rest, slot);
+	return config;
 }
 
 uint32_t gw_analysis_queue_untimed(void)
 {
 	return first_of_kernel.count + untimed_rest.count;
-}
-
-uint32_t gw_analysis_queue_kernels(void)
-{
-	return first_of_kernel.count;
 }
 
 uint32_t gw_analysis_queue_waiting(void)

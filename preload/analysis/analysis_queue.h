@@ -15,9 +15,9 @@ enum {
 	GW_ANALYSIS_CHOICE =
 		1024, /**< of these so many are chosen among, those that waited longest */
 	GW_ANALYSIS_USUAL_US = 1000, /**< estimate of one while none of its kernel has run */
-	/** Configurations of a kernel that are analysed before its others wait with the timed ones,
-	 * as many as hashes may add before some return: a kernel whose arguments change at each
-	 * launch would keep all others from their turn. */
+	/** Configurations of a kernel that have their turn before its others wait with the timed
+	 * ones, as many as hashes may add before some return: a kernel whose arguments change at
+	 * each launch would keep all others from their turn. */
 	GW_ANALYSIS_EACH = 32,
 	GW_ANALYSIS_LAUNCH_NS = 10000, /**< the same of a launch's GPU time while none is timed */
 };
@@ -59,13 +59,21 @@ bool gw_analysis_queue_put_brief(uint32_t config);
  */
 uint32_t gw_analysis_queue_next(bool untimed);
 
-/** The analysis of a launch of the kernel in @p slot took @p ns of CPU time, without decoding;
- * @p first: it was the first of its configuration. */
-void gw_analysis_queue_took(uint32_t slot, uint64_t ns, bool first);
+/** Which that is of those not timed when they were put; it still waits. */
+uint32_t gw_analysis_queue_peek(void);
 
-/** How many wait that are the first of their kernel; that were not timed when they were put, but
- * for those beyond GW_ANALYSIS_EACH of a kernel; in all. */
-uint32_t gw_analysis_queue_kernels(void);
+/** How many configurations of the kernel of @p config had their turn; GW_ANALYSIS_EACH or more
+ * count as such. */
+uint32_t gw_analysis_queue_turns(uint32_t config);
+
+/** @p config had its turn, and is not analysed, or not yet. */
+void gw_analysis_queue_back(uint32_t config);
+
+/** The analysis of a launch of the kernel in @p slot took @p ns of CPU time, without decoding. */
+void gw_analysis_queue_took(uint32_t slot, uint64_t ns);
+
+/** How many wait that were not timed when they were put, but for those beyond GW_ANALYSIS_EACH of a
+ * kernel; in all. */
 uint32_t gw_analysis_queue_untimed(void);
 uint32_t gw_analysis_queue_waiting(void);
 

@@ -221,18 +221,20 @@ static uint32_t another_like(uint32_t config)
 	return 0;
 }
 
-static bool needless(uint32_t config)
+static bool needless(const struct gw_analysis_job *job)
 {
-	return another_like(config) != 0;
+	return another_like(job->config) != 0;
 }
 
 static bool take_from_another(uint32_t config)
 {
 	uint32_t other = another_like(config);
 
-	if (other)
-		gw_analysis_same(config, other);
-	return other != 0;
+	if (!other)
+		return false;
+	gw_analysis_queue_back(config);
+	gw_analysis_same(config, other);
+	return true;
 }
 
 static bool go_on(void *unused)
@@ -327,7 +329,7 @@ static void take_result(const struct gw_analysis_job *job)
 
 	spent_ns += job->cpu_ns;
 	done_ns = gw_steady_ns();
-	gw_analysis_queue_took(c->slot, job->evaluated, job->launch.brief);
+	gw_analysis_queue_took(c->slot, job->evaluated);
 	if (job->launch.brief)
 		count(job->end, !job->launch.arguments);
 	else if (job->limited && job->work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
@@ -471,16 +473,13 @@ static void run_inline(bool last)
 	}
 }
 
-/* What waits for a thread though the last results are its own, too. */
-static void withdraw(void)
+static struct gw_analysis_job *taken_back(struct gw_analysis_job *job)
 {
-	struct gw_analysis_job *job;
-
-	while ((job = gw_analysis_job_withdraw(needless))) {
-		take_from_another(job->config);
+	if (job) {
 		untimed_out -= job->untimed;
 		first_out -= job->launch.brief;
 	}
+	return job;
 }
 
 static void take_results(void)
@@ -490,23 +489,49 @@ static void take_results(void)
 	while ((job = gw_analysis_job_done())) {
 		take_result(job);
 		threads_ns += job->cpu_ns;
-		untimed_out -= job->untimed;
-		first_out -= job->launch.brief;
+		taken_back(job);
 		atomic_store(&job->state, GW_ANALYSIS_JOB_FREE);
-		withdraw();
+		/* What waits for a thread though the last results are its own, too. */
+		while ((job = taken_back(gw_analysis_job_withdraw(needless))))
+			take_from_another(job->config);
 	}
+}
+
+/* Whether the one that is next would have its turn before it. */
+static bool crowds(const struct gw_analysis_job *job)
+{
+	return job->turn > gw_analysis_queue_turns(gw_analysis_queue_peek()) + 1;
+}
+
+/* A free job; where there is none, and it does not go by time, that of a kernel of which many wait
+ * for a thread: else a costly one keeps new ones waiting for as many analyses as there are jobs. */
+static struct gw_analysis_job *room(void)
+{
+	struct gw_analysis_job *job = gw_analysis_job_new();
+
+	if (job || gw_options_watch() || !gw_analysis_queue_untimed())
+		return job;
+	job = taken_back(gw_analysis_job_withdraw(crowds));
+	if (job && job->launch.brief) {
+		gw_analysis_queue_back(job->config);
+		if (!gw_analysis_queue_put(job->config, false))
+			gw_config_entry(job->config)->analysis = NOT_YET;
+	} else if (job) {
+		gw_analysis_queue_put_brief(job->config);
+	}
+	return job;
 }
 
 /* False: there is no thread to do it. */
 static bool hand_out(struct gw_analysis_job *job, bool untimed_only)
 {
-	uint32_t before = gw_analysis_queue_untimed(), kernels = gw_analysis_queue_kernels(),
+	uint32_t before = gw_analysis_queue_untimed(),
 		 config = gw_analysis_queue_next(untimed_only);
 
 	if (take_from_another(config))
 		return true;
 	fill_in(job, config, gw_analysis_queue_untimed() < before, untimed_only);
-	job->fresh = gw_analysis_queue_kernels() < kernels;
+	job->turn = job->untimed ? gw_analysis_queue_turns(config) : UINT32_MAX;
 	if (!gw_analysis_job_put(job)) {
 		gw_config_entry(config)->analysis = NOT_YET; /* its next launch asks again */
 		make_texts();                                /* the worker has less time */
@@ -522,7 +547,7 @@ static void hand_out_all(bool untimed_only)
 	struct gw_analysis_job *job;
 
 	while ((untimed_only ? gw_analysis_queue_untimed() : gw_analysis_queue_waiting()) &&
-	       affordable(gw_steady_ns()) && (job = gw_analysis_job_new()))
+	       affordable(gw_steady_ns()) && (job = room()))
 		if (!hand_out(job, untimed_only))
 			return;
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 struct gw_arena arena;
@@ -64,6 +65,7 @@ int __real_clock_gettime(clockid_t id, struct timespec *t);
 int __wrap_clock_gettime(clockid_t id, struct timespec *t);
 
 uint64_t stopped;
+_Atomic bool threads_held;
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *t)
 {
@@ -77,6 +79,8 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *t)
 	}
 	if (id != CLOCK_THREAD_CPUTIME_ID)
 		return r;
+	while (threads_held && gettid() != getpid())
+		usleep(1000);
 	t->tv_sec = (time_t)(ns / UNHURRIED / 1000000000u);
 	t->tv_nsec = (long)(ns / UNHURRIED % 1000000000u);
 	return r;

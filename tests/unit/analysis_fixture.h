@@ -25,6 +25,8 @@ extern struct analysis_end {
 extern bool log_full;
 /** What CLOCK_MONOTONIC shows, ns; 0: it runs. */
 extern uint64_t stopped;
+/* While set, threads of ours stay at the job that they begin with. */
+extern _Atomic bool threads_held;
 
 /** Setup and teardown; analyses run on the worker. */
 int analysis_start(void **state);

@@ -10,12 +10,17 @@
 
 #include <unistd.h>
 
-static int start_threads(void **state)
+static int start_some(void **state, unsigned threads)
 {
 	analysis_start(state);
 	gw_options.budget = 1;
-	gw_analysis_start(GW_ANALYSIS_THREADS);
+	gw_analysis_start(threads);
 	return 0;
+}
+
+static int start_threads(void **state)
+{
+	return start_some(state, GW_ANALYSIS_THREADS);
 }
 
 /* None of them is left when the next test starts anew. */
@@ -115,24 +120,36 @@ TEST_WITH(threads_end_with_the_program, start_threads, end_threads)
 	assert_true(gw_analysis_inline());
 }
 
-TEST_WITH(new_kernels_are_taken_first_and_then_what_records_wait_for, start_threads, end_threads)
+static int start_one_thread(void **state)
 {
-	enum { REST, UNTIMED, FRESH, JOBS };
-	struct gw_analysis_job *job[JOBS];
+	threads_held = true;
+	return start_some(state, 1);
+}
 
-	for (unsigned i = 0; i < JOBS; i++) {
-		job[i] = gw_analysis_job_new();
-		job[i]->untimed = i >= UNTIMED;
-		job[i]->fresh = i == FRESH;
-		job[i]->launch = (struct gw_analysis_launch){.slot = SAXPY, .brief = true};
-		assert_true(gw_analysis_job_put(job[i]));
-	}
-	assert_true(job[FRESH]->number < job[UNTIMED]->number);
-	assert_true(job[UNTIMED]->number < job[REST]->number);
-	for (unsigned i = 0; i < JOBS; i++)
-		while (atomic_load(&job[i]->state) != GW_ANALYSIS_JOB_DONE)
-			usleep(1000);
-	assert_ptr_equal(gw_analysis_job_done(), job[FRESH]);
+/* More than there are jobs, of which a thread has one; one that was timed, too. */
+TEST_WITH(a_kernel_with_many_makes_room_for_one_with_few, start_one_thread, end_threads)
+{
+	enum { MANY = 2 * GW_ANALYSIS_JOBS, FEW = 4 };
+	uint32_t timed = config_of(POWERS, 1, 64), few[FEW];
+
+	gw_config_entry(timed)->measured = 1;
+	gw_analysis_want(timed);
+	gw_analysis_want(config_of(REDUCE, 1000, 64));
+	for (uint32_t i = 1; i < MANY; i++)
+		gw_analysis_want(config_of(REDUCE, 1000 + i, 64));
+	gw_analysis_run(look, false);
+	assert_int_equal(gw_analysis_jobs_out(), GW_ANALYSIS_JOBS);
+	for (uint32_t i = 0; i < FEW; i++)
+		gw_analysis_want(few[i] = config_of(SAXPY, 1 + i, 64));
+	gw_analysis_run(look, false);
+	assert_int_equal(gw_analysis_jobs_out(), GW_ANALYSIS_JOBS);
+	threads_held = false;
+	run_until_none_waits();
+	assert_int_equal(offers, MANY + FEW + 1);
+	assert_int_equal(offered[1], few[0]);
+	for (uint32_t i = 1; i < FEW; i++)
+		assert_int_equal(offered[1 + 2 * i], few[i]);
+	assert_int_equal(offered[offers - 1], timed);
 }
 
 /* A minute of idle processors before the budget rules, but none where no budget is given. */
@@ -185,7 +202,7 @@ static void analysed(uint32_t slot, uint32_t blocks, uint64_t took)
 	uint32_t config = waits(slot, blocks, 0);
 
 	assert_int_equal(gw_analysis_queue_next(true), config);
-	gw_analysis_queue_took(slot, took, true);
+	gw_analysis_queue_took(slot, took);
 }
 
 /* The first of each kernel. */
@@ -310,15 +327,15 @@ TEST_WITH(at_the_end_only_those_that_were_not_timed, start, NULL)
  * first. */
 TEST_WITH(a_kernel_that_was_analysed_often_keeps_no_records_waiting, start, NULL)
 {
-	uint32_t before, after, other;
+	uint32_t last, before, after, other;
 
 	for (uint32_t i = 1; i < GW_ANALYSIS_EACH; i++)
 		analysed(CHEAP, 100 + i, MS);
-	before = waits(CHEAP, 1, 0);
-	assert_int_equal(gw_analysis_queue_untimed(), 1);
-	gw_analysis_queue_took(CHEAP, MS, false); /* a longer one of the same */
-	assert_int_equal(gw_analysis_queue_untimed(), 1);
-	gw_analysis_queue_took(CHEAP, MS, true);
+	last = waits(CHEAP, 1, 0);
+	before = waits(CHEAP, 3, 0);
+	assert_int_equal(gw_analysis_queue_peek(), last);
+	assert_int_equal(gw_analysis_queue_untimed(), 2);
+	assert_int_equal(gw_analysis_queue_next(true), last);
 	assert_int_equal(gw_analysis_queue_untimed(), 0);
 	after = waits(CHEAP, 2, 0);
 	other = waits(OTHER, 1, 0);
