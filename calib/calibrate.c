@@ -10,6 +10,7 @@
 #include "calib/bench_state.h"
 #include "calib/stats.h"
 #include "kernels/kernels.h"
+#include "gw_commit.h"
 
 /* Time limit of the calibration; what later groups measure stays unknown. */
 static const double full_limit = 90, quick_limit = 20;

@@ -4,6 +4,7 @@
 #include "cli/common/nearest.h"
 #include "cli/message.h"
 #include "cli/report/line.h"
+#include "gw_commit.h"
 
 #include <errno.h>
 #include <stdbool.h>

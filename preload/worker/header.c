@@ -11,6 +11,7 @@
 #include "preload/worker/registry.h"
 #include "preload/runtime/own_files.h"
 #include "preload/runtime/process.h"
+#include "gw_commit.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -22,7 +22,7 @@ QUOTED = re.compile(r"`([^`]+)`")
 FUNCTION = re.compile(r"\b(gw_\w*[a-z0-9])\b|^([a-z_]\w*)\(\)$")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|^[ \t]*#[^\n]*", re.S | re.M)
 # Of others, or examples.
-ELSEWHERE = {"cuda_occupancy.h", "elfutils/libdwfl.h", "emit_nvtx", "folder/file.py", "generated_cuda_meta.h"}
+ELSEWHERE = {"cuda_occupancy.h", "elfutils/libdwfl.h", "emit_nvtx", "folder/file.py", "generated_cuda_meta.h", "gw_commit.h"}
 PLACEHOLDER = re.compile(r"/(?!README)[A-Z]{3,}(?=[./]|$)")
 
 
