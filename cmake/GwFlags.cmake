@@ -53,11 +53,12 @@ foreach(flag -fstack-clash-protection ${_branches} -fstrict-flex-arrays=3)
   endif()
 endforeach()
 
-# Small before fast. -Oz, which gcc has since 12, makes 1% to 5% less code than -Os.
+# Small before fast. -Oz, which gcc has since 12, makes 1% to 5% less code than -Os; gcc another 0.2% where it saves no
+# registers around calls.
 check_c_compiler_flag(-Oz GW_HAS_OZ)
 set(GW_SMALL "$<$<CONFIG:Release>:-Os>")
 if(GW_HAS_OZ)
-  set(GW_SMALL "$<$<CONFIG:Release>:-Oz>")
+  set(GW_SMALL "$<$<CONFIG:Release>:-Oz;$<$<C_COMPILER_ID:GNU>:-fno-caller-saves>>")
 endif()
 
 if(GW_SANITIZE)

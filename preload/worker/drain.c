@@ -2,6 +2,9 @@
 
 #include "preload/launch/threads.h"
 #include "preload/live/live.h"
+#include "preload/runtime/options.h"
+
+enum { AHEAD = 4 }; /* events that are fetched while earlier ones are taken */
 
 struct source {
 	struct gw_thread *thread;
@@ -9,7 +12,8 @@ struct source {
 };
 
 static struct source sources[GW_THREADS_MAX];
-static double fullest; /* share of a ring, since it was last asked for */
+static double fullest; /* share of a ring, since it was last asked for … */
+static double before;  /* … and before that */
 
 static uint32_t threads(void)
 {
@@ -43,10 +47,14 @@ static void free_again(struct gw_thread *t)
 
 double gw_drain_fullest(void)
 {
-	const double share = fullest;
-
+	before = fullest;
 	fullest = 0;
-	return share;
+	return before;
+}
+
+bool gw_drain_seldom(void)
+{
+	return gw_options.mode != GW_MODE_AUDIT && before < 0.125;
 }
 
 static struct source source_of(struct gw_thread *t, uint32_t tail, uint32_t head)
@@ -144,6 +152,9 @@ uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 		struct gw_event e = timed_front(s);
 		uint64_t taken;
 
+		/* The launching thread's core has it; one that is being written stays there. */
+		if (s->head - s->at > AHEAD)
+			__builtin_prefetch(&s->thread->ring[(s->at + AHEAD) & s->thread->mask]);
 		if (zeroed(&e)) {
 			gw_count(GW_COUNTER_ring_dropped, 1);
 		} else {

@@ -32,7 +32,7 @@ static uint32_t paired; /* configuration of the launch that an event pair was jo
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
-static void orphan(const struct gw_activity *a);
+GW_COLD static void orphan(const struct gw_activity *a);
 static void queue_full(void);
 
 bool gw_launches_start(void)
