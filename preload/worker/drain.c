@@ -2,7 +2,6 @@
 
 #include "preload/launch/threads.h"
 #include "preload/live/live.h"
-#include "preload/runtime/options.h"
 
 enum { AHEAD = 4 }; /* events that are fetched while earlier ones are taken */
 
@@ -12,8 +11,7 @@ struct source {
 };
 
 static struct source sources[GW_THREADS_MAX];
-static double fullest; /* share of a ring, since it was last asked for … */
-static double before;  /* … and before that */
+static double fullest; /* share of a ring, since it was last asked for */
 
 static uint32_t threads(void)
 {
@@ -47,14 +45,10 @@ static void free_again(struct gw_thread *t)
 
 double gw_drain_fullest(void)
 {
-	before = fullest;
-	fullest = 0;
-	return before;
-}
+	const double share = fullest;
 
-bool gw_drain_seldom(void)
-{
-	return gw_options.mode != GW_MODE_AUDIT && before < 0.125;
+	fullest = 0;
+	return share;
 }
 
 static struct source source_of(struct gw_thread *t, uint32_t tail, uint32_t head)

@@ -16,10 +16,6 @@ uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e));
  */
 double gw_drain_fullest(void);
 
-/** Whether rings may fill for longer: outside mode audit, where that share was below an eighth. A
- * round begins with cold caches. */
-bool gw_drain_seldom(void);
-
 /**
  * Free the slots of streams and graphs that ended before @p until, ticks: the worker has seen all
  * events that were there then (recycle.c).

@@ -344,7 +344,7 @@ static void sleep_between_rounds(void)
 	else if (at_rest(quiet))
 		return gw_bell_sleep_until_launch(gw_deadline_in(rest_ms(quiet) * GW_MS),
 						  gw_drain_pending);
-	else if (quiet > IDLE_AFTER_MS * GW_MS || gw_drain_seldom())
+	else if (quiet > IDLE_AFTER_MS * GW_MS)
 		ms = IDLE_MS;
 	gw_bell_sleep(gw_deadline_in(gw_windows_pause(ms) * GW_MS));
 }

@@ -2,7 +2,6 @@
 #include "preload/worker/drain.h"
 #include "preload/launch/launch.h"
 #include "preload/launch/stacks.h"
-#include "preload/runtime/options.h"
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -203,22 +202,6 @@ TEST_WITH(the_fullest_ring_counts_however_many_there_are, start, NULL)
 	gw_drain(take); /* it is empty by now, and nobody has asked */
 	assert_true(fabs(gw_drain_fullest() - 0.75) < 1e-9);
 	assert_true(fabs(gw_drain_fullest()) < 1e-9);
-}
-
-TEST_WITH(rings_below_an_eighth_may_fill_for_longer_outside_mode_audit, start, NULL)
-{
-	struct gw_thread *t = fixture_thread(64);
-
-	for (uint32_t i = 1; i <= 8; i++)
-		push(t, i, i);
-	gw_drain(take);
-	gw_drain_fullest();
-	gw_options.mode = GW_MODE_WATCH;
-	assert_false(gw_drain_seldom());
-	gw_drain_fullest();
-	assert_true(gw_drain_seldom());
-	gw_options.mode = GW_MODE_AUDIT;
-	assert_false(gw_drain_seldom());
 }
 
 TEST_WITH(indexes_may_wrap, start, NULL)
