@@ -68,31 +68,15 @@ static void lone_forget(uint32_t at)
 		}
 }
 
+void gw_live_taking(const struct gw_thread *t, uint32_t position)
+{
+	taking_ring = t->live;
+	taking_position = position;
+}
+
 static struct gw_live_entry *entry(struct gw_live_head *h, uint32_t at)
 {
 	return (struct gw_live_entry *)(void *)((char *)h + h->entries.offset) + at;
-}
-
-static void let_go(struct gw_live_head *h, const uint32_t *list, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		__atomic_store_n(&entry(h, list[i])->ring, 0, __ATOMIC_RELEASE);
-		unused[unused_count++] = list[i];
-	}
-}
-
-void gw_live_taking(const struct gw_thread *t, uint32_t position)
-{
-	struct gw_live_head *h = gw_live_mapped();
-
-	/* The event before has left its ring. The next launch has the same entry, in a near cache.
-	 */
-	if (done_count && h) {
-		let_go(h, done, done_count);
-		done_count = 0;
-	}
-	taking_ring = t->live;
-	taking_position = position;
 }
 
 /* UINT32_MAX when there is none. */
@@ -174,6 +158,14 @@ static void bulk_logged(struct gw_live_head *h, uint32_t block)
 	__atomic_store_n(&b->block, block, __ATOMIC_RELEASE);
 	__atomic_store_n(&b->launches, b->launches + 1, __ATOMIC_RELEASE);
 	h->bulk[0].launches--;
+}
+
+static void let_go(struct gw_live_head *h, const uint32_t *list, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		__atomic_store_n(&entry(h, list[i])->ring, 0, __ATOMIC_RELEASE);
+		unused[unused_count++] = list[i];
+	}
 }
 
 void gw_live_logged(uint32_t number, uint32_t block)

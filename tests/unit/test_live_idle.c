@@ -282,24 +282,6 @@ TEST_WITH(launches_without_an_entry_are_counted_until_they_are_in_the_log, start
 	assert_int_equal(left_with(blocks).lost, 0);
 }
 
-TEST_WITH(a_launch_has_the_entry_of_one_that_is_in_a_sum_and_no_longer_in_its_ring, start, stop)
-{
-	struct gw_thread *t = thread_beyond();
-	const struct gw_event e = {.kind = GW_EVENT_KERNEL, .kernel = 1, .block_x = 1};
-	struct gw_record_launch r = {0};
-	uint32_t first;
-
-	gw_live_taking(t, 0);
-	gw_live_enter(&r, t, &e, 0);
-	first = gw_live_entry(&r);
-	gw_live_dropped(first);
-	gw_live_enter(&r, t, &e, 1);
-	assert_int_not_equal(gw_live_entry(&r), first);
-	gw_live_taking(t, 1);
-	gw_live_enter(&r, t, &e, 0);
-	assert_int_equal(gw_live_entry(&r), first);
-}
-
 /* Any user may write the number of any process into a segment. */
 TEST_WITH(it_is_nobodys_where_its_file_is_of_a_user_whom_the_process_is_not, start, stop)
 {
