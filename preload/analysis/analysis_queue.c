@@ -188,45 +188,48 @@ bool gw_analysis_queue_worth(uint32_t config)
 	return !by_time || gw_analysis_queue_new_kernel(config) || likely_gain(config) >= 1e3;
 }
 
-static struct {
-	struct queue *from;
+struct choice {
+	struct queue *from; /* NULL: none */
 	uint32_t place;
-} next;
+};
 
 /* By time of all that wait but for a longer analysis, else of the first queue with any. */
-static uint32_t choose(bool untimed)
+static struct choice choose(bool untimed)
 {
 	static struct queue *const all[] = {&first_of_kernel, &untimed_rest, &args_arrived,
 					    &timed_ones, &shallow};
 	const bool any = by_time && !untimed;
+	struct choice c = {NULL, 0};
 	double most = 0;
 
-	next.from = NULL;
-	for (unsigned k = 0; k < (untimed ? 2 : 5) && (!next.from || (any && k < 4)); k++) {
+	for (unsigned k = 0; k < (untimed ? 2 : 5) && (!c.from || (any && k < 4)); k++) {
 		const uint32_t i = best(all[k], any ? likely_gain : k < 2 ? turn : gain, &most);
 
 		if (i == UINT32_MAX)
 			continue;
-		next.from = all[k];
-		next.place = i;
+		c.from = all[k];
+		c.place = i;
 	}
-	return next.from ? at(next.from, next.place) : 0;
+	return c;
 }
 
 uint32_t gw_analysis_queue_peek(void)
 {
-	return choose(true);
+	const struct choice c = choose(true);
+
+	return c.from ? at(c.from, c.place) : 0;
 }
 
 uint32_t gw_analysis_queue_next(bool untimed)
 {
-	uint32_t config = choose(untimed), slot;
+	const struct choice c = choose(untimed);
+	uint32_t config, slot;
 
-	if (!config)
+	if (!c.from)
 		return 0;
-	take(next.from, next.place);
+	config = take(c.from, c.place);
 	slot = gw_config_entry(config)->slot;
-	if (next.from != &shallow && ++kernels[slot].turns == GW_ANALYSIS_EACH)
+	if (c.from != &shallow && ++kernels[slot].turns == GW_ANALYSIS_EACH)
 		make_way(&untimed_rest, slot);
 	return config;
 }

@@ -497,10 +497,12 @@ static void take_results(void)
 	}
 }
 
-/* Whether the one that is next would have its turn before it. */
+static uint32_t next_turn; /* of the one that is next in the queue, while room() looks */
+
+/* Whether that one would have its turn before it. */
 static bool crowds(const struct gw_analysis_job *job)
 {
-	return job->turn > gw_analysis_queue_turns(gw_analysis_queue_peek()) + 1;
+	return job->turn > next_turn;
 }
 
 /* A free job; where there is none, and it does not go by time, that of a kernel of which many wait
@@ -511,6 +513,7 @@ static struct gw_analysis_job *room(void)
 
 	if (job || gw_options_watch() || !gw_analysis_queue_untimed())
 		return job;
+	next_turn = gw_analysis_queue_turns(gw_analysis_queue_peek()) + 1;
 	job = taken_back(gw_analysis_job_withdraw(crowds));
 	if (job && job->launch.brief) {
 		gw_analysis_queue_back(job->config);
