@@ -260,25 +260,39 @@ static void funnel(struct gw_lowering *l)
 static bool shift_add(struct gw_lowering *l)
 {
 	unsigned shift = (unsigned)gw_sass_bits(&l->insn, 75, 5);
-	bool high = bit(l, 80), extended = bit(l, EXTENDED);
-	gw_ir_operand a = gw_lower_reg(l, 24, uniform(l)), b = low_source(l), c,
-		      zero = number(l, 0);
+	bool high = bit(l, 80), extended = bit(l, EXTENDED), negate = negated_b(l);
+	gw_ir_operand a = gw_lower_reg(l, 24, uniform(l)), b = source_b(l), c, zero = number(l, 0);
 	struct sum s = {zero, zero, false};
 
-	if (bit(l, NEGATE_A) || swapped(l) || (!immediate(l) && bit(l, NEGATE_B)))
+	if (bit(l, NEGATE_A) || (swapped(l) && (!high || negate)))
 		return false;
 	if (!high) {
 		a = GW_LOWER(l, SHL, 32, 0, 2, a, number(l, shift));
 	} else {
-		c = bit(l, 73) ? GW_LOWER(l, SHRS, 32, 0, 2, a, number(l, 31))
-			       : gw_lower_reg(l, 64, uniform(l));
+		c = bit(l, 73) ? GW_LOWER(l, SHRS, 32, 0, 2, a, number(l, 31)) : source_c(l);
 		a = GW_LOWER(l, PACK, 32, 0, 2, a, c);
 		a = high_word(l, GW_LOWER(l, SHL, 64, 0, 2, a, number(l, shift)));
 	}
 	s.value = a;
-	add_term(l, &s, b, extended ? gw_lower_predicate(l, 87, 90) : zero);
+	add_term(l, &s, negate ? GW_LOWER(l, NOT, 32, 0, 1, b) : b,
+		 extended ? gw_lower_predicate(l, 87, 90) : number(l, negate));
 	gw_lower_set(l, 16, uniform(l), s.value);
 	gw_lower_set_predicate(l, 81, s.carry);
+	return true;
+}
+
+/* A number of the lowest bits, so many as B says. */
+static bool extend(struct gw_lowering *l)
+{
+	unsigned cut = 32 - (unsigned)gw_sass_bits(&l->insn, 32, 32);
+	gw_ir_operand a = gw_lower_reg(l, 24, uniform(l));
+
+	if (!immediate(l) || cut > 31 || bit(l, 75))
+		return false; /* modulo 32, or of no bit */
+	a = GW_LOWER(l, SHL, 32, 0, 2, a, number(l, cut));
+	gw_lower_set(l, 16, uniform(l),
+		     bit(l, SIGNED) ? GW_LOWER(l, SHRS, 32, 0, 2, a, number(l, cut))
+				    : GW_LOWER(l, SHRU, 32, 0, 2, a, number(l, cut)));
 	return true;
 }
 
@@ -326,6 +340,9 @@ bool gw_lower_alu(struct gw_lowering *l)
 	case GW_SASS_OP_LEA:
 	case GW_SASS_OP_ULEA:
 		return shift_add(l);
+	case GW_SASS_OP_SGXT:
+	case GW_SASS_OP_USGXT:
+		return extend(l);
 	default:
 		return gw_lower_logic(l);
 	}

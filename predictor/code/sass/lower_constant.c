@@ -21,6 +21,35 @@ static gw_ir_operand extent(struct gw_lowering *l, unsigned offset)
 	return gw_ir_emit(&l->b, IR_SREG, 32, sregs[word], gw_ir_reg(&l->b, 32), 0);
 }
 
+/*
+ * What the driver leaves of a launch's clusters on sm_90, from 0x140 on: whether there are any,
+ * then by dimension their blocks, one by that (which blocks find their cluster by), the grid's
+ * clusters; last their blocks in all. Blocks of a cluster of one do the same either way.
+ */
+static gw_ir_operand cluster(struct gw_lowering *l, unsigned offset)
+{
+	enum { EXPLICIT = 0, BLOCKS = 1, INVERSE = 4, CLUSTERS = 7, COUNT = 18, NONE = 64 };
+	const unsigned word = l->cfg->sm == 90 && offset % 4 == 0 ? (offset - 0x140) / 4 : NONE;
+	unsigned sreg = IR_SREG_CLUSTER_NCTARANK;
+	gw_ir_operand value;
+
+	if (word >= CLUSTERS + 3 && word != COUNT)
+		return GW_IR_NONE;
+	if (word >= CLUSTERS && word != COUNT)
+		sreg = IR_SREG_NCLUSTERID_X + word - CLUSTERS;
+	else if (word >= BLOCKS && word != COUNT)
+		sreg = IR_SREG_CLUSTER_NCTAID_X + (word - BLOCKS) % 3;
+	value = gw_ir_emit(&l->b, IR_SREG, 32, sreg, gw_ir_reg(&l->b, 32), 0);
+	if (word == EXPLICIT)
+		return GW_LOWER(l, SEL, 32, 0, 3,
+				GW_LOWER(l, CMP, 32, IR_COND_GTU, 2, value, number(l, 1)),
+				number(l, 1), number(l, 0));
+	if (word < INVERSE || word >= CLUSTERS)
+		return value;
+	return GW_LOWER(l, FDIV, 32, 0, 2, number(l, 0x3f800000),
+			gw_ir_emit(&l->b, IR_U2F, 32, 32, gw_ir_reg(&l->b, 32), 1, value));
+}
+
 /* A word of the generic address of the parameters, or of the bank they lie in: the driver leaves
  * both before them, and compilers use the one or the other. */
 static gw_ir_operand window(struct gw_lowering *l, unsigned offset)
@@ -57,6 +86,8 @@ gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned o
 	if (bank == 0 && k->stack && offset == (l->cfg->sm >= 100 ? 0x37c : 0x28))
 		return gw_ir_const(&l->b, k->stack);
 	def = bank == 0 ? extent(l, offset) : GW_IR_NONE;
+	if (def == GW_IR_NONE && bank == 0)
+		def = cluster(l, offset);
 	if (def == GW_IR_NONE && bank == 0)
 		def = window(l, offset);
 	return def != GW_IR_NONE ? def : gw_lower_unknown(l, 32, "a constant that the driver sets");
