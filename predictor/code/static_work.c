@@ -83,6 +83,7 @@ static bool is_shared(const struct gw_gather_access *a)
 static double global_rows(const struct gw_gather *g, bool store, struct gw_work *work)
 {
 	struct sum requests = {0}, sectors = {0}, filled = {0};
+	double left;
 
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_gather_access *a = &g->access[i];
@@ -97,10 +98,10 @@ static double global_rows(const struct gw_gather *g, bool store, struct gw_work 
 		&requests);
 	set_sum(work, store ? GW_WORK_global_store_sectors : GW_WORK_global_load_sectors, g,
 		&sectors);
-	/* Lanes side by side fill all but a sector at both ends. */
+	/* Lanes side by side fill all but a sector at both ends. Without stores it is not known. */
+	left = 2 - 2 * filled.value / GW_SECTOR_BYTES / sectors.value;
 	if (store)
-		gw_static_set(work, GW_WORK_global_store_partial,
-			      fmin(2 - 2 * filled.value / GW_SECTOR_BYTES / sectors.value, 1),
+		gw_static_set(work, GW_WORK_global_store_partial, left > 1 ? 1 : left,
 			      trust(g, &sectors));
 	return filled.value;
 }

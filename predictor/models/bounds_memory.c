@@ -152,7 +152,9 @@ double gw_bounds_l2_time(const struct view *v)
 				  written = {GW_WORK_global_store_requests,
 					     GW_WORK_global_store_lines,
 					     GW_WORK_global_store_line_sectors};
-	double partial = v->written * gw_either(work_of(v, GW_WORK_global_store_partial), 0);
+	double partial = gw_either(SECTOR_BYTES * work_of(v, GW_WORK_global_store_sectors) *
+					   work_of(v, GW_WORK_global_store_partial),
+				   0);
 	double apart = over(v, partial + l2_busy(v, v->l2_read, v->asked / SECTOR_BYTES, &read),
 			    GW_PARAM_b_l2_read) +
 		       over(v, l2_busy(v, v->written, v->written / SECTOR_BYTES, &written),

@@ -73,6 +73,9 @@ LAUNCH_TEST(stores_of_parts_of_sectors_read_at_l2)
 	fixture_work(f, GW_WORK_global_store_partial, 0.5);
 	e = ask(f);
 	assert_close(fixture_term(&e, "l2"), (256 + 64) * 128e3 / 5e12 + 128 * 128e3 / 4e12);
+	fixture_work(f, GW_WORK_global_store_sectors, 0); /* copies past L1 write whole ones */
+	e = ask(f);
+	assert_close(fixture_term(&e, "l2"), 256 * 128e3 / 5e12 + 128 * 128e3 / 4e12);
 }
 
 /* The first instructions of a launch come from L2. */

@@ -351,6 +351,7 @@ TEST(a_warp_s_critical_path_follows_its_dependences)
 	assert_true(value(&work, GW_WORK_warp_cycles) < 100 * 32);
 	assert_true(value(&work, GW_WORK_warp_cycles_longest) == value(&work, GW_WORK_warp_cycles));
 	assert_true(work.q[GW_WORK_warp_cycles].confidence <= 0.3F);
+	assert_int_equal(work.q[GW_WORK_global_store_partial].source, GW_SOURCE_NONE);
 	gw_arena_free(&k.arena);
 }
 
@@ -399,8 +400,7 @@ static const uint64_t base_stride[] = {
 	0x000000000000794d, 0x000fea0003800000, 0xfffffffc00fc7947, 0x000fc0000383ffff,
 };
 
-/* A kernel of one block, which stands for block 0 of base_stride, run by the 64 warps of Kim's base
- * workloads. */
+/* A kernel of one block, for block 0 of base_stride, run by 64 warps of Kim's base workloads. */
 static void machine_rows(struct gw_work *work, const struct gw_waits *waits)
 {
 	struct gw_bytes code = {(const uint8_t *)base_stride, sizeof(base_stride)};
