@@ -356,7 +356,13 @@ static double combine(const double path[PATHS])
 static double join(const struct view *v, double path[PATHS])
 {
 	double most = 0, fill = v->fill, partitions = rate_of(v, GW_PARAM_schedulers_per_sm);
+	double pipes = path[PIPES];
 
+	/* Where copies past L1 feed the tensor cores, warps of their own are stages ahead. */
+	if (v->copies > 0 && work_of(v, GW_WORK_store_tail) > 0) {
+		path[PIPES] = larger(pipes, path[L2_PATH]);
+		path[L2_PATH] = 0;
+	}
 	for (;;) {
 		most = larger(most, fill + combine(path));
 		if (!(v->waits > fill))
@@ -365,8 +371,8 @@ static double join(const struct view *v, double path[PATHS])
 		path[L2_PATH] = path[START] = 0;
 		path[DATA] *= v->rounds / v->most_blocks;
 		path[MEETING] *= v->rounds / v->most_blocks;
-		path[PIPES] *= ceil(v->warps_per_block / partitions) * partitions * v->sms *
-			       v->rounds / v->warps / v->quantum[PARTITION];
+		path[PIPES] = pipes * ceil(v->warps_per_block / partitions) * partitions * v->sms *
+			      v->rounds / v->warps / v->quantum[PARTITION];
 		fill = v->waits;
 	}
 }

@@ -516,7 +516,26 @@ LAUNCH_TEST(copies_past_l1_are_waited_for_and_what_is_stored_last_overlaps_with_
 	e = ask(f);
 	assert_close(fixture_term(&e, "fill") - fixture_term(&without, "fill"), 1450 / 1e9);
 	assert_close(fixture_term(&e, "tail"), 0.5 * 4e6 / 4e12);
-	assert_true(e.seconds > without.seconds);
+	fixture_work(f, GW_WORK_store_tail, 0.25);
+	assert_true(e.seconds > ask(f).seconds);
+}
+
+/* Warps of their own are stages ahead. */
+LAUNCH_TEST(copies_that_feed_tensor_cores_take_no_time_beside_them)
+{
+	struct gw_estimate with;
+
+	fixture_work(f, GW_WORK_pipe_tensor, NAN);
+	fixture_work(f, GW_WORK_tensor_fp16_flop, 1e12);
+	fixture_work(f, GW_WORK_store_tail, 0.5);
+	fixture_work(f, GW_WORK_warp_copy_chain, 2);
+	fixture_work(f, GW_WORK_l2_read_bytes, 0);
+	e = ask(f);
+	fixture_work(f, GW_WORK_l2_read_bytes, 5e12 * 0.9 * fixture_term(&e, "tensor"));
+	with = ask(f);
+	assert_close(with.seconds, e.seconds);
+	fixture_work(f, GW_WORK_store_tail, 0);
+	assert_true(ask(f).seconds > with.seconds);
 }
 
 LAUNCH_TEST(copies_come_to_an_sm_64_bytes_a_cycle)
