@@ -100,7 +100,7 @@ float gw_coverage_own(float own, double missed, uint32_t times)
 	double n = times < 4 ? times : 4;
 	double next = (double)own + OWN_GAIN * n * (missed - GW_MISS);
 
-	return (float)fmin(fmax(next, -OWN_ROOM), OWN_ROOM);
+	return (float)(next > OWN_ROOM ? OWN_ROOM : next < -OWN_ROOM ? -OWN_ROOM : next);
 }
 
 /* Upper end of a bin, in log time; the last one has what is above, too. */
@@ -155,8 +155,8 @@ void gw_coverage_range(const float *times, uint32_t n, double *low, double *high
 	float least = times[0], most = times[0];
 
 	for (uint32_t i = 1; i < n; i++) {
-		least = fminf(least, times[i]);
-		most = fmaxf(most, times[i]);
+		least = times[i] < least ? times[i] : least;
+		most = times[i] > most ? times[i] : most;
 	}
 	*low = (double)least;
 	*high = (double)most;

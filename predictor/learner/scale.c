@@ -74,7 +74,8 @@ static bool add_sum(const struct gw_work *work, struct gw_part *part)
 	const struct gw_quantity *read = &work->q[GW_WORK_l2_read_bytes];
 	const struct gw_quantity *written = &work->q[GW_WORK_l2_write_bytes];
 	struct gw_quantity sum = {read->value + written->value, GW_SOURCE_STATIC,
-				  fminf(read->confidence, written->confidence)};
+				  read->confidence < written->confidence ? read->confidence
+									 : written->confidence};
 
 	if (work->q[GW_WORK_l2_total_bytes].source == GW_SOURCE_STATIC ||
 	    read->source != GW_SOURCE_STATIC || written->source != GW_SOURCE_STATIC ||

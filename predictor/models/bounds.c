@@ -101,8 +101,10 @@ static double fma_time(const struct view *v)
 /* Packed halves have the rate `t_hp` wherever they go: on some GPUs through the FMA pipe. */
 static double fp16_time(const struct view *v)
 {
-	return larger_known(over(v, work_of(v, GW_WORK_fp16_inst) * 4, GW_PARAM_t_hp),
-			    over(v, work_of(v, GW_WORK_pipe_fp16) * WARP * 4, GW_PARAM_t_hp));
+	return over(v,
+		    4 * larger_known(work_of(v, GW_WORK_fp16_inst),
+				     work_of(v, GW_WORK_pipe_fp16) * WARP),
+		    GW_PARAM_t_hp);
 }
 
 /* The sum over known operand types: a lower bound. */
@@ -157,7 +159,7 @@ static double atomics_time(const struct view *v)
 		return 0;
 	return larger_known(
 		larger_known(
-			over(v, requests, GW_PARAM_t_atomic_global),
+			requests / rate_of(v, GW_PARAM_t_atomic_global),
 			over(v, work_of(v, GW_WORK_atomic_same_address), GW_PARAM_t_atomic_same)),
 		over(v, work_of(v, GW_WORK_atomic_lines) * LOOKUP_BYTES, GW_PARAM_b_l2_write));
 }
@@ -169,7 +171,7 @@ static double constant_time(const struct view *v)
 	const double word = 4;
 	double words = work_of(v, GW_WORK_constant_words);
 
-	return words > 0 ? over(v, words * word, GW_PARAM_b_constant_serialised) : 0;
+	return words > 0 ? words * word / rate_of(v, GW_PARAM_b_constant_serialised) : 0;
 }
 
 static double barrier_time(const struct view *v)
