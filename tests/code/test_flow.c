@@ -431,6 +431,25 @@ TEST(a_block_that_stands_for_others_is_run_whole)
 	assert_true(fabs(snippet_stores(r).least / (132.0 * 8 * 45000) - 1) < 0.05);
 }
 
+/* Warp 0 stores as often as eight others compute for long. */
+TEST(parts_of_a_block_stand_for_as_many)
+{
+	r = snippet(
+		"mov.u32 %r12, 3; setp.lt.u32 %p1, %r4, 84; @%p1 mov.u32 %r12, 4;\n"
+		"mul.lo.u32 %r14, %r4, %r4; and.b32 %r14, %r14, 7; setp.eq.u32 %p1, %r14, 1;\n"
+		"@%p1 ld.global.u32 %r10, [%rd1]; mov.u32 %r13, 0; mov.u32 %r14, %r4;\n"
+		"setp.ge.u32 %p1, %r3, 128; @%p1 bra C; setp.ge.u32 %p1, %r3, 32; @%p1 exit;\n"
+		"S: st.global.u32 [%rd1], %r3; add.u32 %r13, %r13, 1;\n"
+		"setp.lt.u32 %p2, %r13, %r12; @%p2 bra S; exit; C: mul.lo.u32 %r12, %r12, 4000;\n"
+		"L: mad.lo.u32 %r14, %r14, 1664525, 1013904223; setp.lt.s32 %p1, %r14, 0;\n"
+		"@!%p1 ld.global.u32 %r10, [%rd1]; add.u32 %r13, %r13, 1;\n"
+		"setp.lt.u32 %p2, %r13, %r12; @%p2 bra L; ret;",
+		132, 384, 0, 0);
+
+	assert_int_equal(r->eval.coverage, GW_COVER_SAMPLED);
+	assert_true(fabs(snippet_stores(r).least / (84 * 4 + 48 * 3) - 1) < 0.05);
+}
+
 /* Where nothing is left to chance it is sure. */
 TEST(the_last_block_s_own_work_is_counted_exactly)
 {

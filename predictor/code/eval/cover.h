@@ -44,6 +44,9 @@ struct cover {
 bool gw_cover_sums(const struct gw_ir_program *p, struct gw_arena *arena,
 		   struct gw_eval_report *out);
 
+/** All warps of the grid are left: the full ones of every block, and the last one if it isn't. */
+void gw_cover_whole(struct cover *c);
+
 /** Run one warp that may answer for those up to @p high away, which becomes how far it does.
  *  False: the callback stopped it. */
 bool gw_cover_run(struct cover *c, struct gw_dim3 block, uint32_t warp, int64_t high[GW_BOX]);

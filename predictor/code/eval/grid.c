@@ -298,13 +298,13 @@ bool gw_cover_sums(const struct gw_ir_program *p, struct gw_arena *arena,
 	return out->blocks && out->longest && out->first && out->insns && out->trips;
 }
 
-/* All the warps of the grid: the full ones of every block, and the last one when it isn't. */
-static void whole_grid(struct cover *c)
+void gw_cover_whole(struct cover *c)
 {
 	const struct gw_config *k = &c->e->launch->config;
 	int64_t threads = (int64_t)gw_dim3_count(k->block), full = threads / GW_LANES;
 	struct box b = {.size = {full, k->grid.x, k->grid.y, k->grid.z}};
 
+	c->count = 0;
 	box_add(c, &b);
 	b.low[GW_DIM_WARP] = full;
 	b.size[GW_DIM_WARP] = threads % GW_LANES != 0;
@@ -335,7 +335,7 @@ static bool cover_begin(struct cover *c)
 	c->boxes = gw_arena_room(c->arena, c->most, sizeof(*c->boxes));
 	if (!c->boxes || !gw_cover_sums(c->e->p, c->arena, c->out))
 		return false;
-	whole_grid(c);
+	gw_cover_whole(c);
 	return true;
 }
 

@@ -16,8 +16,9 @@ static const double sampled = 0.9, /* confidence where nothing speaks against it
 	enough = 0.02,             /* an error that is not worth more blocks ... */
 	hidden = 0.005;            /* ... nor is the share that none drawn may have shown */
 /* The square root of two, less one: evenly spread, and not as the golden section. */
-#define ROOT 0.41421356237309515
-#define NEAR 0.01 /* of the grid */
+#define ROOT   0.41421356237309515
+#define NEAR   0.01 /* of the grid */
+#define LITTLE 0.25 /* of what boxes do not answer for, that they do */
 
 struct sample {
 	struct cover *c;
@@ -25,7 +26,7 @@ struct sample {
 	struct gw_spread blocks;    /* mean cost of a warp of each */
 	double weight;              /* blocks, the last one as far as it was run */
 	double cost;                /* of means of blocks */
-	double volume;              /* warps of all boxes */
+	double rest;                /* warps of all boxes */
 };
 
 static double fraction(double x)
@@ -39,14 +40,14 @@ static double place(uint32_t n)
 {
 	uint64_t x = gw_hash_mix((n + 1) * UINT64_C(0x9e3779b97f4a7c15));
 
-	return fraction((n + 1) * GW_GOLDEN + ldexp((double)x, -64) * NEAR);
+	return fraction((n + 1) * GW_GOLDEN + (double)x * 0x1p-64 * NEAR);
 }
 
 /* Which block the @p n-th one is. */
 static struct gw_dim3 draw(const struct sample *s, uint32_t n)
 {
 	const struct cover *c = s->c;
-	double at = place(n) * s->volume;
+	double at = place(n) * s->rest;
 	uint32_t i = 0;
 	uint64_t block;
 	const struct box *b;
@@ -142,42 +143,46 @@ static void run_block(struct sample *s, uint32_t n)
 	s->c->drawn += done;
 }
 
-/* Standard error of the grid's cost for that of the uncovered @p rest, relative to it. Where
+/* Standard error of the grid's cost for that of the uncovered rest, relative to it. Where
  * there are not several blocks, the warps that were run show how much they differ. */
-static double error_of(const struct sample *s, double rest)
+static double error_of(const struct sample *s)
 {
 	const struct gw_spread *x = s->blocks.count >= 2 ? &s->blocks : &s->c->warps;
 	double mean = s->weight > 0 ? s->cost / s->weight : s->c->cost / s->c->covered;
-	double all = s->c->cost + rest * mean;
+	double all = s->c->cost + s->rest * mean;
 
-	return all > 0 ? rest * sqrt(x->squares / fmax(x->count - 1, 1) / x->count) / all : 0;
+	return all > 0 ? s->rest * sqrt(x->squares / (x->count > 1 ? x->count - 1 : 1) / x->count) /
+				 all
+		       : 0;
 }
 
 /* What no block drawn may have shown, as a share of all. */
-static double unseen_of(const struct sample *s, double rest)
+static double unseen_of(const struct sample *s)
 {
-	return rest / (double)s->c->out->warps / (1 + s->weight);
+	return s->rest / (double)s->c->out->warps / (1 + s->weight);
 }
 
-static double sureness(const struct sample *s, double rest)
+static double sureness(const struct sample *s)
 {
-	double error = error_of(s, rest);
-	double likely = error > 0 ? erf(within / (error * sqrt(2))) : 1;
+	double likely = erf(within / (error_of(s) * sqrt(2)));
 
-	return sampled * likely * (1 - unseen * unseen_of(s, rest));
+	return sampled * likely * (1 - unseen * unseen_of(s));
 }
 
 void gw_cover_sample(struct cover *c)
 {
 	const struct gw_ir_program *p = c->e->p;
-	double rest = (double)c->out->warps - c->covered;
-	struct sample s = {.c = c};
+	struct sample s = {.c = c, .rest = (double)c->out->warps - c->covered};
 	uint64_t most = 0; /* steps of a block */
+	bool anew = c->covered < LITTLE * s.rest;
 
+	/* Boxes that answer for little leave pieces of blocks: whole ones stand for all. */
+	if (anew) {
+		gw_cover_whole(c);
+		s.rest += c->covered;
+	}
 	if (!gw_cover_sums(p, c->arena, &s.sums))
 		c->failed = true;
-	for (uint32_t i = 0; i < c->count; i++)
-		s.volume += c->boxes[i].volume;
 	for (uint32_t n = 0; c->count && c->out->complete && !limited(&s); n++) {
 		const uint64_t before = c->out->steps;
 
@@ -187,16 +192,24 @@ void gw_cover_sample(struct cover *c)
 			most = c->out->steps - before;
 		if (c->out->steps + most > c->e->limits.steps)
 			break;
-		if (s.blocks.count >= ENOUGH_FROM && error_of(&s, rest) < enough &&
-		    unseen_of(&s, rest) < hidden)
+		if (s.blocks.count >= ENOUGH_FROM && error_of(&s) < enough &&
+		    unseen_of(&s) < hidden)
 			break;
 	}
-	c->sure = sureness(&s, rest);
+	c->sure = sureness(&s);
 	if (s.weight > 0) {
-		gw_cover_add_all(c->out, p, &s.sums, rest / s.weight);
-		c->cost += rest * s.cost / s.weight;
+		if (anew) {
+			c->out->blocks = s.sums.blocks;
+			c->out->insns = s.sums.insns;
+			c->out->trips = s.sums.trips;
+			c->cost = 0;
+		}
+		gw_cover_add_all(c->out, p, &s.sums, s.rest / s.weight - anew);
+		c->cost += s.rest * s.cost / s.weight;
 	} else if (c->covered > 0) {
-		gw_cover_add_all(c->out, p, c->out, rest / c->covered);
-		c->cost *= 1 + rest / c->covered;
+		double all = (double)c->out->warps / c->covered;
+
+		gw_cover_add_all(c->out, p, c->out, all - 1);
+		c->cost *= all;
 	}
 }
