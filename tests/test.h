@@ -31,6 +31,18 @@ __attribute__((unused)) static void tests_enter(const char *name, CMUnitTestFunc
 		.name = name, .test_func = test, .setup_func = setup, .teardown_func = teardown};
 }
 
+static inline void assert_close(double value, double expected)
+{
+	if (!(fabs(value - expected) <= 1e-9 * fabs(expected)))
+		fail_msg("%.12g is not %.12g", value, expected);
+}
+
+static inline void assert_unknown(double value)
+{
+	if (!isnan(value))
+		fail_msg("%g is known", value);
+}
+
 /* TEST(what_it_shows) { ... } */
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 

@@ -107,14 +107,6 @@ static bool is_followed(const struct gw_ir_insn *insn)
 	       insn->space == IR_SPACE_GENERIC;
 }
 
-static bool is_blind(const struct gw_ir_insn *insn)
-{
-	return insn->op == IR_OPAQUE || insn->op == IR_ATOM ||
-	       (insn->op == IR_LD &&
-		(insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_SHARED ||
-		 insn->space == IR_SPACE_TEXTURE));
-}
-
 static void all_uses(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned marks)
 {
 	gw_reach_guard(r, insn, marks);
@@ -138,7 +130,7 @@ static void follow_number(struct gw_reach *r, const struct gw_ir_insn *insn, uns
 			  unsigned low, unsigned high)
 {
 	gw_reach_guard(r, insn, low | high);
-	if (is_blind(insn))
+	if (gw_ir_is_blind(insn))
 		return;
 	if (insn->op == IR_PACK && insn->bits == 32) {
 		gw_reach_use(r, insn, 0, marks & low ? low | high : 0);

@@ -326,8 +326,9 @@ static void likely_traffic(const struct gw_static_in *in, enum gw_static_end end
 			       fmax(from_memory(o.stores, extent, l2_size) - l2_size, 0));
 }
 
-void gw_static_open_traffic(const struct gw_static_in *in, enum gw_static_end end,
-			    struct gw_work *work)
+/* Cold: to be small. */
+__attribute__((cold)) void gw_static_open_traffic(const struct gw_static_in *in,
+						  enum gw_static_end end, struct gw_work *work)
 {
 	const struct gw_gather *from = in->gather;
 	double loads = gw_work_value(work, GW_WORK_global_load_sectors) * GW_SECTOR_BYTES;

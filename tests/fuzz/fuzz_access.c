@@ -1,24 +1,11 @@
 /* Any bytes as a file of accesses: refused with a message that names the place, or read into trees
    that are evaluated, written as expressions and counted without harm. */
 #include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/inspect/access_file.h"
 #include "predictor/code/memory/coalescing.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition, const char *what)
-{
-	if (!condition) {
-		fprintf(stderr, "fuzz_access: %s\n", what);
-		abort();
-	}
-}
+#include "starve.h"
 
 static void check_access(const struct gw_access *access)
 {

@@ -2,14 +2,10 @@
  * Any bytes as a file of device code: refused with a place inside it, or listed, unpacked and read
  * kernel by kernel, with every part inside what it is a part of and memory within its limit.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "predictor/code/binary/compress.h"
 #include "predictor/code/binary/image.h"
 #include "predictor/code/binary/kernel.h"
+#include "starve.h"
 
 /* Memory that an arena may take. */
 static size_t list_limit, kernel_limit;
@@ -18,16 +14,6 @@ static size_t list_limit, kernel_limit;
 static size_t limit_of(size_t size, unsigned rest)
 {
 	return size % 16 == rest ? (size >> 4 & 15) * 64 : (size_t)4 << 20;
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition, const char *what)
-{
-	if (!condition) {
-		fprintf(stderr, "fuzz_image: %s\n", what);
-		abort();
-	}
 }
 
 static int inside(struct gw_bytes part, struct gw_bytes whole)

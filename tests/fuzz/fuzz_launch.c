@@ -1,24 +1,11 @@
 /* Any bytes as a launch file: refused with a message that names the place, or read into launches
    that every model answers and that can be drawn. */
 #include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/common/estimate.h"
 #include "predictor/models/papers/models.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition, const char *what)
-{
-	if (!condition) {
-		fprintf(stderr, "fuzz_launch: %s\n", what);
-		abort();
-	}
-}
+#include "starve.h"
 
 static void known_device(struct gw_device *device)
 {

@@ -1,10 +1,6 @@
 /* What any PTX shows of memory: trees that hang together, shares that are shares, rows that are
    either a number with a source or unknown. */
 #include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/code/memory/extract.h"
@@ -12,17 +8,7 @@
 #include "predictor/code/static_work.h"
 #include "starve.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { ARENA = 128 << 20, KERNELS_MAX = 2 };
-
-static void require(int condition, const char *what)
-{
-	if (!condition) {
-		fprintf(stderr, "fuzz_memory: %s\n", what);
-		abort();
-	}
-}
 
 static void check_trees(const struct gw_ir_program *program, struct gw_bytes text,
 			struct gw_arena *arena)

@@ -1,21 +1,8 @@
 /* Any bytes as a device profile: refused with a message, or read, written and read alike. */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/profile/profile.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition, const char *what)
-{
-	if (!condition) {
-		fprintf(stderr, "fuzz_profile: %s\n", what);
-		abort();
-	}
-}
+#include "starve.h"
 
 static char *written(const struct gw_profile *p, size_t *length)
 {

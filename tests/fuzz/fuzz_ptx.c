@@ -1,24 +1,9 @@
 /* Any bytes as PTX: refused with a place and a remedy, or each kernel lowered and evaluated within
  * its limits, with counts that make sense. */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "predictor/code/ptx/report.h"
 #include "starve.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { ARENA = 8 << 20, KERNELS_MAX = 4 };
-
-static void require(int condition, const char *what)
-{
-	if (!condition) {
-		fprintf(stderr, "fuzz_ptx: %s\n", what);
-		abort();
-	}
-}
 
 static void check_access(void *arg, const struct gw_eval_access *access)
 {

@@ -11,20 +11,8 @@
 #include "starve.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ARENA = 64 << 20 };
-
-static void require(int condition, const char *what)
-{
-	if (!condition) {
-		fprintf(stderr, "fuzz_sass: %s\n", what);
-		abort();
-	}
-}
 
 static void check_insn(const struct gw_sass_insn *insn, bool known)
 {

@@ -12,6 +12,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void require(int condition, const char *what)
+{
+	if (!condition) {
+		fprintf(stderr, "%s\n", what);
+		abort();
+	}
+}
 
 /* From here on allocations are counted, and the one numbered @p at (from 1; 0: none) is refused;
  * with @p all behind it, too, as when memory is out, else not, as when only it was too large. */

@@ -7,18 +7,6 @@
 #include "tests/test.h"
 #include "tests/unit/model_fixture.h"
 
-static void assert_close(double value, double expected)
-{
-	if (!(fabs(value - expected) <= 1e-9 * fabs(expected)))
-		fail_msg("%.12g is not %.12g", value, expected);
-}
-
-static void assert_unknown(double value)
-{
-	if (!isnan(value))
-		fail_msg("%g is known", value);
-}
-
 /*
  * 24 warps, coalesced loads only: Mem_L = 400, departure 4, so MWP_without_BW = min(100, 24).
  * BW_per_warp = 1 GHz x 128 B / 400 = 0.32 GB/s; 10 SMs of them against the bandwidth.

@@ -8,12 +8,6 @@
 #include "tests/test.h"
 #include "tests/unit/model_fixture.h"
 
-static void assert_close(double value, double expected)
-{
-	if (!(fabs(value - expected) <= 1e-8 * fabs(expected)))
-		fail_msg("%.12g is not %.12g", value, expected);
-}
-
 static double time_at(const struct gw_wave_load *l, double latency)
 {
 	return fmax(l->fixed + l->slope * latency, l->floor);

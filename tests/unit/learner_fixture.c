@@ -52,11 +52,17 @@ double model(void)
 	return e.seconds;
 }
 
+uint32_t with_digest(uint32_t kernel, uint32_t digest)
+{
+	f.launch.config.digest = digest;
+	gw_predictor_configure(p, ++configs, kernel, &f.launch);
+	return configs;
+}
+
 uint32_t configure(uint32_t kernel, uint32_t blocks, uint32_t threads)
 {
 	fixture_grid(&f, blocks, threads);
-	gw_predictor_configure(p, ++configs, kernel, &f.launch);
-	return configs;
+	return with_digest(kernel, f.launch.config.digest);
 }
 
 void tell(uint32_t config, enum gw_source source, double factor)

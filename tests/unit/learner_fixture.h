@@ -26,6 +26,9 @@ double model(void);
 /* A configuration of @p kernel of so many blocks and threads; f holds its launch and true work. */
 uint32_t configure(uint32_t kernel, uint32_t blocks, uint32_t threads);
 
+/* The configuration of f again, with a digest. */
+uint32_t with_digest(uint32_t kernel, uint32_t digest);
+
 /* Tell the learner the true work of f, times @p factor, as of @p source. */
 void tell(uint32_t config, enum gw_source source, double factor);
 

@@ -3,18 +3,6 @@
 #include "tests/test.h"
 #include "tests/unit/model_fixture.h"
 
-static void assert_close(double value, double expected)
-{
-	if (!(fabs(value - expected) <= 1e-9 * fabs(expected)))
-		fail_msg("%.12g is not %.12g", value, expected);
-}
-
-static void assert_unknown(double value)
-{
-	if (!isnan(value))
-		fail_msg("%g is known", value);
-}
-
 static struct gw_estimate ask(const struct fixture *f)
 {
 	struct gw_estimate e;

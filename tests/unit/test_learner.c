@@ -429,14 +429,6 @@ TEST_WITH(a_time_is_carried_over_to_another_clock, start, stop)
 
 /* ---- arguments tell configurations apart ---- */
 
-/* The configuration of f again, with a digest. */
-static uint32_t with_digest(uint32_t kernel, uint32_t digest)
-{
-	f.launch.config.digest = digest;
-	gw_predictor_configure(p, ++configs, kernel, &f.launch);
-	return configs;
-}
-
 TEST_WITH(a_successor_goes_on_where_the_other_ends, start, stop)
 {
 	uint32_t plain = configure(1, 64, 128), mine;

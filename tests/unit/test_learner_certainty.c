@@ -502,14 +502,6 @@ TEST_WITH(work_that_code_knows_is_believed_before_the_grid, start, stop)
 	assert_int_equal(predict(c).work, GW_SOURCE_STATIC);
 }
 
-/* The configuration of f again, with a digest. */
-static uint32_t with_digest(uint32_t kernel, uint32_t digest)
-{
-	f.launch.config.digest = digest;
-	gw_predictor_configure(p, ++configs, kernel, &f.launch);
-	return configs;
-}
-
 /* Other arguments at one shape say little without the work: about as long, and no more is known. It
  * was pulled towards a second. */
 TEST_WITH(other_arguments_of_one_shape_are_predicted_near_and_wide, start, stop)
