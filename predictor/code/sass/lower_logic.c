@@ -127,21 +127,18 @@ static gw_ir_operand special(struct gw_lowering *l)
 }
 
 /* The lesser of @p a and @p b where the predicate holds, else the greater. */
-static bool set_minimum(struct gw_lowering *l, bool sign, bool to_uniform, gw_ir_operand a,
-			gw_ir_operand b)
+static gw_ir_operand lesser(struct gw_lowering *l, bool sign, gw_ir_operand a, gw_ir_operand b)
 {
 	gw_ir_operand low =
 		sign ? GW_LOWER(l, MINS, 32, 0, 2, a, b) : GW_LOWER(l, MINU, 32, 0, 2, a, b);
 	gw_ir_operand high =
 		sign ? GW_LOWER(l, MAXS, 32, 0, 2, a, b) : GW_LOWER(l, MAXU, 32, 0, 2, a, b);
 
-	gw_lower_set(l, 16, to_uniform,
-		     GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high));
-	return true;
+	return GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high);
 }
 
 /* VIMNMX and UVIMNMX have their sign one bit lower, and above it what says that it is of packed
- * numbers, or zero if that is greater. */
+ * numbers, or zero if that is greater. VIMNMX3 is of three numbers. */
 static bool minimum(struct gw_lowering *l)
 {
 	bool vector = l->insn.op != GW_SASS_OP_IMNMX, sign = bit(l, vector ? 72 : SIGNED);
@@ -151,7 +148,12 @@ static bool minimum(struct gw_lowering *l)
 		return false;
 	a = gw_lower_reg(l, 24, uniform(l));
 	b = low_source(l);
-	return set_minimum(l, sign, uniform(l), a, b);
+	if (l->insn.op == GW_SASS_OP_VIMNMX3) {
+		a = lesser(l, sign, a, b);
+		b = gw_lower_reg(l, 64, false);
+	}
+	gw_lower_set(l, 16, uniform(l), lesser(l, sign, a, b));
+	return true;
 }
 
 /* The least or the greatest of a sum and a third number, after it. */
@@ -168,7 +170,8 @@ static bool add_minimum(struct gw_lowering *l)
 		b = GW_LOWER(l, SUB, 32, 0, 2, number(l, 0), b);
 	sum = GW_LOWER(l, ADD, 32, 0, 2, gw_lower_reg(l, 24, false), b);
 	c = source_c(l);
-	return set_minimum(l, sign, false, sum, c);
+	gw_lower_set(l, 16, false, lesser(l, sign, sum, c));
+	return true;
 }
 
 static bool permute(struct gw_lowering *l)
@@ -286,6 +289,7 @@ bool gw_lower_logic(struct gw_lowering *l)
 		return true;
 	case GW_SASS_OP_IMNMX:
 	case GW_SASS_OP_VIMNMX:
+	case GW_SASS_OP_VIMNMX3:
 	case GW_SASS_OP_UVIMNMX:
 		return minimum(l);
 	case GW_SASS_OP_VIADDMNMX:

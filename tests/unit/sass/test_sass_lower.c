@@ -423,29 +423,35 @@ static int free_listing(void **state)
 	return 0;
 }
 
+static void lower_code(struct gw_sass_lowered *l, const void *code, size_t size,
+		       struct gw_arena *arena)
+{
+	const struct gw_sass_kernel kernel = {.name = ""};
+	struct gw_fault fault;
+	struct gw_cfg cfg;
+
+	gw_arena_init(arena, 64 << 20);
+	assert_true(gw_cfg_build(&cfg, (struct gw_bytes){code, size}, 90, arena, &fault));
+	assert_null(gw_sass_lower(l, &cfg, &kernel, arena));
+}
+
 /* R3 = tid.x; R3 = 16 R3, or 1.0f's bits times it; FCHK P0, R3, R0; LDSM R4, [R3]. */
 static struct gw_gather_access matrix(uint64_t times, uint64_t check, uint64_t guard, uint64_t how)
 {
 	uint64_t code[] = {0x37919, 0xe240000002100, 0x3037824, 0x1fca00078e02ff,
 			   check,   0xe620000000000, 0x300083b, 0x1fe70000000000,
 			   0x794d,  0xfea0003800000};
-	const struct gw_sass_kernel kernel = {.name = ""};
 	const struct gw_eval_launch launch = {
 		.config = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}}};
 	struct gw_gather_access a;
 	struct gw_sass_lowered l;
-	struct gw_fault fault;
 	struct gw_arena arena;
 	struct gw_gather g;
-	struct gw_cfg cfg;
 
 	code[2] |= times << 32;
 	code[6] |= guard << 12;
 	code[7] |= how;
-	gw_arena_init(&arena, 64 << 20);
-	assert_true(gw_cfg_build(&cfg, (struct gw_bytes){(void *)code, sizeof(code)}, 90, &arena,
-				 &fault));
-	assert_null(gw_sass_lower(&l, &cfg, &kernel, &arena));
+	lower_code(&l, code, sizeof(code), &arena);
 	assert_null(gw_gather_run(&l.program, &launch, NULL, &arena, &g));
 	assert_int_equal(g.count, 1);
 	a = g.access[0];
@@ -471,27 +477,32 @@ TEST(a_dividend_of_zero_is_not_for_the_short_way)
 	assert_true(a.requests == 1 && a.lanes == 1 && a.maybe == 0);
 }
 
+/* How many instructions @p op one of machine code becomes. */
+static unsigned becomes(uint64_t low, uint64_t high, enum gw_ir_op op)
+{
+	const uint64_t code[] = {low, high, 0x794d, 0xfea0003800000};
+	struct gw_sass_lowered l;
+	struct gw_arena arena;
+	unsigned found = 0;
+
+	lower_code(&l, code, sizeof(code), &arena);
+	for (uint32_t i = 0; i < l.program.insn_count; i++)
+		found += l.program.insns[i].op == op;
+	gw_arena_free(&arena);
+	return found;
+}
+
 /* VIMNMX, the greatest of two, and with .RELU. */
 TEST(what_is_zero_at_least_is_no_greatest_of_two)
 {
-	static uint64_t code[] = {0x700077248, 0x4fca0007fe0100, 0x794d, 0xfea0003800000};
-	const struct gw_sass_kernel kernel = {.name = ""};
-	struct gw_sass_lowered l;
-	struct gw_fault fault;
-	struct gw_arena arena;
-	struct gw_cfg cfg;
+	assert_int_equal(becomes(0x700077248, 0x4fca0007fe0100, IR_MAXS), 1);
+	assert_int_equal(becomes(0x700077248, 0x4fca0007fe1100, IR_MAXS), 0);
+}
 
-	for (unsigned relu = 0, found = 0; relu < 2; relu++, found = 0) {
-		code[1] |= relu << 12;
-		gw_arena_init(&arena, 1 << 20);
-		assert_true(gw_cfg_build(&cfg, (struct gw_bytes){(void *)code, 32}, 90, &arena,
-					 &fault));
-		assert_null(gw_sass_lower(&l, &cfg, &kernel, &arena));
-		for (uint32_t i = 0; i < l.program.insn_count; i++)
-			found += l.program.insns[i].op == IR_MAXS;
-		assert_int_equal(found, !relu);
-		gw_arena_free(&arena);
-	}
+/* VIMNMX3 R5, R3, R7, R4, PT */
+TEST(the_least_of_three_is_that_of_two_twice)
+{
+	assert_int_equal(becomes(0x70305720f, 0xfe20003800104, IR_MINS), 2);
 }
 
 /* Where LDSM [R3] lies behind @p code of @p words, which leaves room for it. */
