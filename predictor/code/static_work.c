@@ -403,6 +403,7 @@ static void extent_rows(const struct gw_static_in *in, struct gw_work *work)
 	struct lines l = lines_of(in, false, true);
 	double asked = l.sectors * GW_SECTOR_BYTES, sure = in->gather->report.sure * read_fits;
 	double extent = gw_static_extent(in, true), sms, each, read;
+	double stores = gw_work_value(work, GW_WORK_l2_write_bytes), l2;
 	double hits = gw_work_value(work, GW_WORK_l1_hit_rate);
 	struct gw_occupancy o;
 
@@ -421,9 +422,17 @@ static void extent_rows(const struct gw_static_in *in, struct gw_work *work)
 	gw_static_set(work, GW_WORK_dram_read_bytes, read, sure);
 	if (each > 0)
 		gw_static_set(work, GW_WORK_l2_hit_rate, 1 - read / each, sure);
+	/* As gw_locality_dram() has it, where it is clear whether all fits L2. */
+	l2 = gw_param_value(in->device, GW_PARAM_l2_size);
+	if (read > l2)
+		stores = stores > extent ? extent : stores;
+	else
+		stores = read + stores > l2 ? NAN : 0 * stores;
+	gw_static_set(work, GW_WORK_dram_write_bytes, stores, sure);
 }
 
-void gw_static_keep(const struct gw_static_in *in, double bytes, struct gw_work *work)
+__attribute__((cold)) void gw_static_keep(const struct gw_static_in *in, double bytes,
+					  struct gw_work *work)
 {
 	bool kept =
 		in->device && bytes <= kept_share * gw_param_value(in->device, GW_PARAM_l2_size);

@@ -372,4 +372,42 @@ TEST(addresses_that_data_decide_lead_where_no_others_do)
 	gw_arena_free(&k.arena);
 }
 
+/* Of 1 << 20 blocks half write back what they read, and the one in the middle does nothing. */
+TEST(what_a_rim_stores_beyond_l2_is_written_back)
+{
+	static const struct gw_kernel kernel = {.registers = 32, .max_threads = 1024};
+	const struct gw_launch launch = {.kernel = &kernel,
+					 .config = {{1 << 20, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, 0}};
+	const struct gw_static_memory memory = {arguments[0], arguments[0] + (1 << 30), false};
+	gw_ir_operand index, at, within;
+	struct gw_static_in in;
+	struct gw_device device;
+	struct gw_work work;
+	struct ir_kernel k;
+	struct gw_gather g;
+
+	gw_device_clear(&device, "");
+	gw_device_set(&device, GW_PARAM_compute_capability, 90, GW_METHOD_PAPER);
+	gw_device_set(&device, GW_PARAM_sm_count, 132, GW_METHOD_PAPER);
+	gw_device_set(&device, GW_PARAM_l2_size, 60 << 20, GW_METHOD_PAPER);
+	ir_begin(&k);
+	at = ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), ir_thread_offset(&k, &index));
+	within = ir_special(&k, IR_SREG_CTAID_X);
+	within = ir_op(&k, IR_SUB, 32, 32, within, ir_number(&k, 1 << 18));
+	within = gw_ir_emit(&k.b, IR_CMP, 32, IR_COND_LTU, gw_ir_reg(&k.b, 1), 2, within,
+			    ir_number(&k, 1 << 19));
+	gw_ir_end_branch(&k.b, within, false, 2, 1);
+	gw_ir_block_open(&k.b);
+	ir_store(&k, IR_SPACE_GLOBAL, at, ir_load(&k, IR_SPACE_GLOBAL, at, 0));
+	gw_ir_end_jump(&k.b, 2);
+	gw_ir_block_open(&k.b);
+	gw_ir_end_exit(&k.b);
+	run(&k, 1 << 20, 128, &g);
+	in = (struct gw_static_in){&k.b.program, &g, NULL, &device, &launch, &memory, 1};
+	gw_work_clear(&work);
+	gw_static_memory(&in, &work);
+	assert_true(work.q[GW_WORK_dram_write_bytes].value == 1 << 28);
+	gw_arena_free(&k.arena);
+}
+
 TESTS_MAIN()
