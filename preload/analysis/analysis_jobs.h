@@ -37,6 +37,7 @@ struct gw_analysis_job {
 			  */
 	uint32_t config; /**< id of the configuration */
 	bool untimed;    /**< it had no time when it was queued: records wait for it */
+	bool first;      /**< it is not a longer analysis after a brief one */
 	uint32_t turn;   /**< how many of its kernel had theirs; more: others go first */
 	struct gw_analysis_launch launch;
 	/* Results: see gw_analysis_code(). */

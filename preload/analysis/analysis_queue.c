@@ -239,12 +239,12 @@ uint32_t gw_analysis_queue_untimed(void)
 	return first_of_kernel.count + untimed_rest.count;
 }
 
-uint32_t gw_analysis_queue_waiting(void)
+uint32_t gw_analysis_queue_first(void)
 {
-	return gw_analysis_queue_untimed() + args_arrived.count + timed_ones.count + shallow.count;
+	return gw_analysis_queue_untimed() + args_arrived.count + timed_ones.count;
 }
 
-bool gw_analysis_queue_only_brief(void)
+uint32_t gw_analysis_queue_waiting(void)
 {
-	return gw_analysis_queue_waiting() == shallow.count;
+	return gw_analysis_queue_first() + shallow.count;
 }

@@ -77,7 +77,7 @@ void gw_analysis_queue_took(uint32_t slot, uint64_t ns);
 uint32_t gw_analysis_queue_untimed(void);
 uint32_t gw_analysis_queue_waiting(void);
 
-/** Whether all that wait were already analysed briefly. */
-bool gw_analysis_queue_only_brief(void);
+/** How many of them were not even analysed briefly. */
+uint32_t gw_analysis_queue_first(void);
 
 #endif

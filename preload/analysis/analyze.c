@@ -59,19 +59,11 @@ static struct {
  * mode watch a second. */
 static uint64_t first_ns(void)
 {
-	if (gw_options_watch())
-		return GW_ANALYSIS_WATCH_MS * UINT64_C(1000000);
-	return (gw_options.budget && gw_analysis_jobs_usable() ? GW_ANALYSIS_ANSWERS_MS
-							       : GW_ANALYSIS_FIRST_MS) *
-	       UINT64_C(1000000);
-}
+	const bool usable = gw_options.budget && gw_analysis_jobs_usable();
 
-static uint32_t percent(void)
-{
-	uint32_t usual = gw_options_watch() ? GW_ANALYSIS_WATCH_PERCENT : GW_ANALYSIS_PERCENT;
-
-	/* A larger GPUWATCH_BUDGET applies to code analysis too. */
-	return gw_options.budget > usual ? gw_options.budget : usual;
+	return GW_MS * (gw_options_watch() ? GW_ANALYSIS_WATCH_MS
+			: usable           ? GW_ANALYSIS_ANSWERS_MS
+					   : GW_ANALYSIS_FIRST_MS);
 }
 
 static void make_texts(void)
@@ -226,7 +218,7 @@ static bool needless(const struct gw_analysis_job *job)
 	return another_like(job->config) != 0;
 }
 
-static bool take_from_another(uint32_t config)
+GW_COLD static bool take_from_another(uint32_t config)
 {
 	uint32_t other = another_like(config);
 
@@ -270,6 +262,8 @@ static bool wants_more(const struct gw_config_entry *c, bool limited)
 	return limited && !(endless[c->slot / 8] >> c->slot % 8 & 1);
 }
 
+/* Brief where more wait for their first one than are handed out at a time, or for the program's
+ * end: else a longer one would follow soon, for later launches alone. */
 static void fill_in(struct gw_analysis_job *job, uint32_t config, bool untimed, bool last)
 {
 	const struct gw_config_entry *c = gw_config_entry(config);
@@ -277,12 +271,15 @@ static void fill_in(struct gw_analysis_job *job, uint32_t config, bool untimed, 
 
 	job->config = config;
 	job->untimed = untimed;
+	job->first = c->analysis != ANALYZED_BRIEFLY;
 	job->launch = (struct gw_analysis_launch){.slot = c->slot,
 						  .config = c->config,
 						  .arguments = c->arguments,
 						  .device = profile ? profile : &unknown,
-						  .brief = c->analysis != ANALYZED_BRIEFLY,
 						  .go_on = go_on};
+	job->launch.brief =
+		job->first && (last || gw_options_watch() || !wants_more(c, true) ||
+			       gw_analysis_queue_first() + first_out >= GW_ANALYSIS_JOBS);
 	if (!last) /* the driver may be going, too */
 		job->launch.memory_count =
 			gw_elsewhere(c->arguments, job->launch.memory, GW_ANALYSIS_MEMORIES);
@@ -330,9 +327,10 @@ static void take_result(const struct gw_analysis_job *job)
 	spent_ns += job->cpu_ns;
 	done_ns = gw_steady_ns();
 	gw_analysis_queue_took(c->slot, job->evaluated);
-	if (job->launch.brief)
+	if (job->first)
 		count(job->end, !job->launch.arguments);
-	else if (job->limited && job->work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
+	if (!job->launch.brief && job->limited &&
+	    job->work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
 		endless[c->slot / 8] |= (uint8_t)(1u << c->slot % 8);
 	c->analysis = job->launch.arguments ? ANALYZED : ANALYZED_BARE;
 	c->analysis_elsewhere = gw_elsewhere_any(job->launch.memory, job->launch.memory_count);
@@ -350,17 +348,19 @@ static void take_result(const struct gw_analysis_job *job)
 uint64_t gw_analysis_allowance(uint64_t ns)
 {
 	const uint64_t by_now = GW_ANALYSIS_WATCH_NOW_MS * GW_MS + ns / GW_ANALYSIS_WATCH_PART;
+	uint32_t usual = gw_options_watch() ? GW_ANALYSIS_WATCH_PERCENT : GW_ANALYSIS_PERCENT;
 	uint64_t first = first_ns();
 
 	if (gw_options_watch() && by_now < first)
 		first = by_now;
-	return first + ns / 100 * percent();
+	/* A larger GPUWATCH_BUDGET applies to code analysis too. */
+	return first + ns / 100 * (gw_options.budget > usual ? gw_options.budget : usual);
 }
 
 /* Whether there is time left for analyses: some of it is reserved for new configurations. */
 static bool affordable(uint64_t ns)
 {
-	uint64_t kept = gw_analysis_queue_only_brief() ? first_ns() / 4 * 3 : 0;
+	uint64_t kept = gw_analysis_queue_first() ? 0 : first_ns() / 4 * 3;
 
 	return !gw_sheds(GW_SHED_ANALYSIS) &&
 	       spent_ns + kept < gw_analysis_allowance(ns - begun_ns);
@@ -402,8 +402,7 @@ bool gw_analysis_waits(void)
 
 bool gw_analysis_unfinished(void)
 {
-	return first_out || (gw_analysis_queue_waiting() && !gw_analysis_queue_only_brief() &&
-			     affordable(gw_steady_ns()));
+	return first_out || (gw_analysis_queue_first() && affordable(gw_steady_ns()));
 }
 
 bool gw_analysis_inline(void)
@@ -477,7 +476,7 @@ static struct gw_analysis_job *taken_back(struct gw_analysis_job *job)
 {
 	if (job) {
 		untimed_out -= job->untimed;
-		first_out -= job->launch.brief;
+		first_out -= job->first;
 	}
 	return job;
 }
@@ -515,7 +514,7 @@ static struct gw_analysis_job *room(void)
 		return job;
 	next_turn = gw_analysis_queue_turns(gw_analysis_queue_peek()) + 1;
 	job = taken_back(gw_analysis_job_withdraw(crowds));
-	if (job && job->launch.brief) {
+	if (job && job->first) {
 		gw_analysis_queue_back(job->config);
 		if (!gw_analysis_queue_put(job->config, false))
 			gw_config_entry(job->config)->analysis = NOT_YET;
@@ -541,7 +540,7 @@ static bool hand_out(struct gw_analysis_job *job, bool untimed_only)
 		return false;
 	}
 	untimed_out += job->untimed;
-	first_out += job->launch.brief;
+	first_out += job->first;
 	return true;
 }
 

@@ -511,25 +511,38 @@ static uint32_t crooked_of(uint32_t blocks)
 	return config;
 }
 
-TEST_WITH(what_takes_long_is_reported_briefly_first, analysis_start, analysis_end)
+/* Of @p others beside what takes long; its next launch asks for nothing more. */
+static uint32_t crooked_beside(uint32_t others)
 {
-	uint32_t config, other = config_of(SAXPY, 4, 128);
+	uint32_t config;
 
 	load_crooked();
 	config = crooked_of(1 << 20);
-	arguments_of(other, 512);
 	gw_analysis_want(config);
-	gw_analysis_want(other);
-	while (offers < 2)
+	for (uint32_t i = 0; i < others; i++)
+		gw_analysis_want(config_of(SAXPY, 4 + i, 128));
+	while (offers < 1 + others)
 		gw_analysis_run(look, false);
-	gw_analysis_want(config); /* its next launch asks for nothing more */
+	gw_analysis_want(config);
 	while (gw_analysis_waits())
 		gw_analysis_run(look, false);
-	assert_int_equal(offers, 3);
 	assert_int_equal(offered[0], config);
-	assert_int_equal(offered[1], other);
-	assert_int_equal(offered[2], config);
-	assert_int_equal(counted(GW_COUNTER_studied), 2);
+	assert_int_equal(counted(GW_COUNTER_studied), 1 + others);
+	return config;
+}
+
+TEST_WITH(what_takes_long_is_reported_briefly_first, analysis_start, analysis_end)
+{
+	uint32_t config = crooked_beside(GW_ANALYSIS_JOBS);
+
+	assert_int_equal(offers, GW_ANALYSIS_JOBS + 2);
+	assert_int_equal(offered[offers - 1], config);
+}
+
+TEST_WITH(where_few_wait_all_is_reported_at_once, analysis_start, analysis_end)
+{
+	crooked_beside(GW_ANALYSIS_JOBS - 1);
+	assert_int_equal(offers, GW_ANALYSIS_JOBS);
 }
 
 TEST_WITH(a_program_that_ends_is_not_kept, analysis_start, analysis_end)

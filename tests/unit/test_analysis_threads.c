@@ -391,14 +391,14 @@ TEST_WITH(what_was_analysed_briefly_comes_last, start, NULL)
 	uint32_t small = config_at(CHEAP, 1), large = config_at(CHEAP, 2), late;
 
 	met(CHEAP, MS);
-	assert_true(gw_analysis_queue_only_brief()); /* none waits */
+	assert_int_equal(gw_analysis_queue_first(), 0); /* none waits */
 	gw_config_entry(small)->total_ns = 10 * MS;
 	gw_config_entry(large)->total_ns = 90 * MS;
 	assert_true(gw_analysis_queue_put_brief(small));
 	assert_true(gw_analysis_queue_put_brief(large));
-	assert_true(gw_analysis_queue_only_brief());
+	assert_int_equal(gw_analysis_queue_first(), 0);
 	late = waits(CHEAP, 3, MS);
-	assert_false(gw_analysis_queue_only_brief());
+	assert_int_equal(gw_analysis_queue_first(), 1);
 	assert_int_equal(gw_analysis_queue_waiting(), 3);
 	assert_int_equal(gw_analysis_queue_untimed(), 0);
 	assert_int_equal(gw_analysis_queue_next(true), 0);
