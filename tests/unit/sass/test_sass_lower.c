@@ -435,28 +435,37 @@ static void lower_code(struct gw_sass_lowered *l, const void *code, size_t size,
 	assert_null(gw_sass_lower(l, &cfg, &kernel, arena));
 }
 
-/* R3 = tid.x; R3 = 16 R3, or 1.0f's bits times it; FCHK P0, R3, R0; LDSM R4, [R3]. */
-static struct gw_gather_access matrix(uint64_t times, uint64_t check, uint64_t guard, uint64_t how)
+/* The one access of @p code. */
+static struct gw_gather_access access_of(const uint64_t *code, size_t bytes, struct gw_dim3 grid,
+					 uint32_t threads, uint32_t cluster)
 {
-	uint64_t code[] = {0x37919, 0xe240000002100, 0x3037824, 0x1fca00078e02ff,
-			   check,   0xe620000000000, 0x300083b, 0x1fe70000000000,
-			   0x794d,  0xfea0003800000};
 	const struct gw_eval_launch launch = {
-		.config = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}}};
+		.config = {.grid = grid, .block = {threads, 1, 1}, .cluster = {cluster, 1, 1}}};
 	struct gw_gather_access a;
 	struct gw_sass_lowered l;
 	struct gw_arena arena;
 	struct gw_gather g;
 
-	code[2] |= times << 32;
-	code[6] |= guard << 12;
-	code[7] |= how;
-	lower_code(&l, code, sizeof(code), &arena);
+	lower_code(&l, code, bytes, &arena);
 	assert_null(gw_gather_run(&l.program, &launch, NULL, &arena, &g));
 	assert_int_equal(g.count, 1);
 	a = g.access[0];
 	gw_arena_free(&arena);
 	return a;
+}
+
+#define LDSM_R3_EXIT 0x300783b, 0x1fe70000000000, 0x794d, 0xfea0003800000
+
+/* R3 = tid.x; R3 = 16 R3, or 1.0f's bits times it; FCHK P0, R3, R0; LDSM R4, [R3]. */
+static struct gw_gather_access matrix(uint64_t times, uint64_t check, uint64_t guard, uint64_t how)
+{
+	uint64_t code[] = {0x37919, 0xe240000002100, 0x3037824,   0x1fca00078e02ff,
+			   check,   0xe620000000000, LDSM_R3_EXIT};
+
+	code[2] |= times << 32;
+	code[6] ^= (7 ^ guard) << 12;
+	code[7] |= how;
+	return access_of(code, sizeof(code), (struct gw_dim3){1, 1, 1}, 32, 1);
 }
 
 /* Rows of 16 bytes side by side; .MT88 has the bit that scales an address of LDS. */
@@ -505,59 +514,32 @@ TEST(the_least_of_three_is_that_of_two_twice)
 	assert_int_equal(becomes(0x70305720f, 0xfe20003800104, IR_MINS), 2);
 }
 
-/* Where LDSM [R3] lies behind @p code of @p words, which leaves room for it. */
-static uint64_t place(uint64_t *code, unsigned words, const struct gw_config *config)
-{
-	static const uint64_t ends[] = {0x300083b | 7 << 12, 0x1fe70000000000, 0x794d,
-					0xfea0003800000};
-	const struct gw_sass_kernel kernel = {.name = ""};
-	const struct gw_eval_launch launch = {.config = *config};
-	struct gw_sass_lowered l;
-	struct gw_fault fault;
-	struct gw_arena arena;
-	struct gw_gather g;
-	struct gw_cfg cfg;
-	uint64_t low;
-
-	memcpy(code + words, ends, sizeof(ends));
-	gw_arena_init(&arena, 64 << 20);
-	assert_true(gw_cfg_build(&cfg, (struct gw_bytes){(void *)code, 8 * words + sizeof(ends)},
-				 90, &arena, &fault));
-	assert_null(gw_sass_lower(&l, &cfg, &kernel, &arena));
-	assert_null(gw_gather_run(&l.program, &launch, NULL, &arena, &g));
-	assert_int_equal(g.count, 1);
-	low = g.access[0].low;
-	gw_arena_free(&arena);
-	return low;
-}
-
-/* R2 = 0xc0; SGXT R4, R2, 8 (-64); LEA R3, R2, -R4, 1; LEA.HI R3, R2, R3, 0, 30. */
+/* R2 = 0xc0; SGXT R4, R2, 8 (-64); LEA R3, R2, -R4, 1; LEA.HI R3, R2, R3, 0, 30; [R3]. */
 TEST(a_part_of_a_word_and_shifts_with_a_negated_term_are_known)
 {
-	uint64_t code[12] = {0xc000027802,       0xfe40000000f00, 0x80204781a, 0xfc80000000200,
-			     0x8000000402037211, 0xfc800078e08ff, 0x2037411,   0xfe200078ff003};
+	static const uint64_t code[] = {0xc000027802,    0xfe40000000f00,    0x80204781a,
+					0xfc80000000200, 0x8000000402037211, 0xfc800078e08ff,
+					0x2037411,       0xfe200078ff003,    LDSM_R3_EXIT};
 
-	assert_int_equal(place(code, 8, &(struct gw_config){{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 0, 0}),
+	assert_int_equal(access_of(code, sizeof(code), (struct gw_dim3){1, 1, 1}, 1, 1).low,
 			 2 * 0xc0 + 64 + (0xc0 >> 2));
 }
 
-/* As an H200's driver (580.159.04) has them; R3 = 16 times the word. */
+/* As an H200's driver (580.159.04) has them; R3 = 16 times the word; [R3]. */
 TEST(constants_of_clusters_are_known)
 {
-	static const struct {
-		uint32_t offset, cluster, value;
-	} of[] = {{0x140, 1, 0}, {0x140, 3, 1},          {0x144, 3, 3},
-		  {0x148, 3, 1}, {0x150, 7, 0x3e124925}, {0x150, 3, 0x3eaaaaab},
-		  {0x15c, 3, 7}, {0x160, 3, 4},          {0x188, 3, 3}};
+	static const uint32_t of[][3] = {
+		{0x140, 1, 0}, {0x140, 3, 1},          {0x144, 3, 3},
+		{0x148, 3, 1}, {0x150, 7, 0x3e124925}, {0x150, 3, 0x3eaaaaab},
+		{0x15c, 3, 7}, {0x160, 3, 4},          {0x188, 3, 3}};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
-		uint64_t code[8] = {(uint64_t)of[i].offset << 38 | 0xff037b82, 0xe240000000800,
-				    0x1003037824, 0x1fca00078e02ff};
+		const uint64_t code[] = {(uint64_t)of[i][0] << 38 | 0xff037b82, 0xe240000000800,
+					 0x1003037824, 0x1fca00078e02ff, LDSM_R3_EXIT};
 
-		assert_int_equal(place(code, 4,
-				       &(struct gw_config){
-					       {21, 4, 1}, {1, 1, 1}, {of[i].cluster, 1, 1}, 0, 0}),
-				 16 * of[i].value);
+		assert_int_equal(
+			access_of(code, sizeof(code), (struct gw_dim3){21, 4, 1}, 1, of[i][1]).low,
+			16 * of[i][2]);
 	}
 }
 
