@@ -59,6 +59,7 @@ static void put_in(struct gw_arena *arena, struct gw_arena_chunk *chunk)
 		arena->chunks = chunk;
 }
 
+/* Of one that is all of an array's the system may give zeros for nothing. */
 static struct gw_arena_chunk *chunk_add(struct gw_arena *arena, size_t least)
 {
 	size_t left = arena->limit - arena->used, size = least > CHUNK ? least : CHUNK;
@@ -68,7 +69,7 @@ static struct gw_arena_chunk *chunk_add(struct gw_arena *arena, size_t least)
 	if (left >= sizeof(*chunk) && left - sizeof(*chunk) >= least &&
 	    size > left - sizeof(*chunk))
 		size = left - sizeof(*chunk);
-	chunk = chunk_new(arena, size, true);
+	chunk = chunk_new(arena, size, least > CHUNK);
 	if (!chunk)
 		return NULL;
 	chunk->next = arena->chunks;
@@ -84,10 +85,9 @@ static size_t bytes_of(size_t count, size_t size)
 	return count && size ? (count * size + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
 }
 
-void *gw_arena_array(struct gw_arena *arena, size_t count, size_t size)
+static void *take(struct gw_arena *arena, size_t bytes, bool zeroed)
 {
 	struct gw_arena_chunk *chunk = arena->chunks;
-	size_t bytes = bytes_of(count, size);
 	void *out;
 
 	if (bytes && (!chunk || chunk->size - chunk->used < bytes))
@@ -98,7 +98,14 @@ void *gw_arena_array(struct gw_arena *arena, size_t count, size_t size)
 	}
 	out = chunk->bytes + chunk->used;
 	chunk->used += bytes;
+	if (zeroed && bytes <= CHUNK)
+		memset(out, 0, bytes);
 	return out;
+}
+
+void *gw_arena_array(struct gw_arena *arena, size_t count, size_t size)
+{
+	return take(arena, bytes_of(count, size), true);
 }
 
 void *gw_arena_room(struct gw_arena *arena, size_t count, size_t size)
@@ -107,7 +114,7 @@ void *gw_arena_room(struct gw_arena *arena, size_t count, size_t size)
 	struct gw_arena_chunk *chunk;
 
 	if (bytes && bytes < CHUNK)
-		return gw_arena_array(arena, count, size);
+		return take(arena, bytes, false);
 	chunk = bytes ? chunk_new(arena, bytes, false) : NULL;
 	if (!chunk) {
 		arena->refused = true;
@@ -119,7 +126,7 @@ void *gw_arena_room(struct gw_arena *arena, size_t count, size_t size)
 
 void *gw_arena_copy(struct gw_arena *arena, const void *bytes, size_t size)
 {
-	void *out = gw_arena_array(arena, size, 1);
+	void *out = gw_arena_room(arena, size, 1);
 
 	if (out && size)
 		memcpy(out, bytes, size);

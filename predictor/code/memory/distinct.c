@@ -37,7 +37,7 @@ static uint32_t place(const uint64_t *slot, uint32_t size, uint64_t number)
 
 static uint64_t *table_new(struct gw_distinct *set, uint32_t size)
 {
-	uint64_t *slot = gw_arena_array(set->in, size, sizeof(*slot));
+	uint64_t *slot = gw_arena_room(set->in, size, sizeof(*slot));
 
 	if (!slot)
 		set->refused = true;

@@ -109,7 +109,7 @@ static bool cache_init(struct cache *c, struct gw_arena *arena, double capacity)
 		c->lines = 1;
 	while (c->buckets < c->lines)
 		c->buckets *= 2;
-	c->line = gw_arena_array(arena, c->lines, sizeof(*c->line));
+	c->line = gw_arena_room(arena, c->lines, sizeof(*c->line));
 	c->bucket = gw_arena_array(arena, c->buckets, sizeof(*c->bucket));
 	if (!c->line || !c->bucket)
 		return false;
@@ -209,7 +209,7 @@ static bool traces_of(const struct gw_replay *r, struct gw_arena *arena, struct 
 		while (end < r->count && r->event[end].warp == r->event[from].warp)
 			end++;
 		t->room = room;
-		t->step = gw_arena_array(arena, room, sizeof(*t->step));
+		t->step = gw_arena_room(arena, room, sizeof(*t->step));
 		if (!t->step)
 			return false;
 		unfold(r, t, from, end, 0, at);
