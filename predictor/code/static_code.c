@@ -301,8 +301,10 @@ static double least_time(struct analysis *a, bool elsewhere, const char *open, s
 const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena *arena,
 				struct gw_work *work, const char **open)
 {
+	struct gw_static_code own = *in;
 	struct gw_gather gather;
-	struct analysis a = {.in = in,
+	struct gw_cfg cfg;
+	struct analysis a = {.in = &own,
 			     .parts = {.program = in->program,
 				       .gather = &gather,
 				       .device = in->device,
@@ -319,6 +321,11 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 	why = gw_gather_run(in->program, in->at, in->limits, arena, &gather);
 	if (why)
 		return why;
+	if (in->cfg) {
+		cfg = *in->cfg;
+		gw_cfg_decode(&cfg, arena);
+		own.cfg = &cfg;
+	}
 	if (in->limited)
 		*in->limited = !gather.report.complete || gather.cut || !gather.complete ||
 			       gather.report.coverage != GW_COVER_EXACT;
@@ -328,7 +335,7 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 	elsewhere = goes_elsewhere(&a);
 	least = why ? NAN : least_time(&a, elsewhere, *open, work);
 	gw_static_set(work, GW_WORK_least_time, least, 1);
-	if (in->cfg && !gw_static_shares(in->cfg, arena, work))
+	if (in->cfg && !gw_static_shares(&cfg, arena, work))
 		return "there is no memory for it";
 	if (elsewhere)
 		*open = "it accesses memory of the host, or managed memory, whose rate is not "

@@ -1,9 +1,26 @@
 #include "predictor/code/sass/cfg.h"
 #include "predictor/code/sass/tensor.h"
 
+enum { DECODED_MOST = 16384 /* instructions kept decoded: 2 MiB */ };
+
 bool gw_cfg_insn(const struct gw_cfg *cfg, uint32_t index, struct gw_sass_insn *out)
 {
+	if (cfg->insns) {
+		*out = cfg->insns[index];
+		return out->op != GW_SASS_OP_UNKNOWN;
+	}
 	return gw_sass_decode(cfg->code.data + (size_t)index * GW_SASS_BYTES, cfg->sm, out);
+}
+
+void gw_cfg_decode(struct gw_cfg *cfg, struct gw_arena *arena)
+{
+	struct gw_sass_insn *insns = cfg->insn_count <= DECODED_MOST
+					     ? gw_arena_room(arena, cfg->insn_count, sizeof(*insns))
+					     : NULL;
+
+	for (uint32_t i = 0; insns && i < cfg->insn_count; i++)
+		gw_cfg_insn(cfg, i, &insns[i]);
+	cfg->insns = insns;
 }
 
 /* ---- where blocks begin ---- */

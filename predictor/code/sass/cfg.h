@@ -52,6 +52,7 @@ struct gw_cfg {
 	struct gw_bytes code;
 	unsigned sm;
 	uint32_t insn_count;
+	struct gw_sass_insn *insns; /**< decoded; NULL: each is where it is asked for */
 	struct gw_cfg_block
 		*blocks;           /**< in the order of the code; blocks[0] is the kernel's entry */
 	struct gw_cfg_loop *loops; /**< outer before inner */
@@ -81,6 +82,9 @@ struct gw_sass_mix {
  */
 bool gw_cfg_build(struct gw_cfg *out, struct gw_bytes code, unsigned sm, struct gw_arena *arena,
 		  struct gw_fault *fault);
+
+/** Decode all instructions, where they are few and @p arena has room: asking costs a copy then. */
+void gw_cfg_decode(struct gw_cfg *cfg, struct gw_arena *arena);
 
 /** Decode instruction @p index, which must be below cfg->insn_count. */
 bool gw_cfg_insn(const struct gw_cfg *cfg, uint32_t index, struct gw_sass_insn *out);
