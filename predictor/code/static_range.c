@@ -118,15 +118,6 @@ static bool fix_block(struct gw_eval_block *b, enum gw_static_end end)
 	return fix(&b->divergent, end) && finite;
 }
 
-static void *copy(struct gw_arena *arena, const void *from, size_t count, size_t size)
-{
-	void *to = gw_arena_array(arena, count, size);
-
-	if (to && count)
-		memcpy(to, from, count * size);
-	return to;
-}
-
 /* Sectors of a request by @p apart lanes side by side, and by lanes that each have one of their
  * own.
  */
@@ -359,12 +350,12 @@ static bool copy_ranges(const struct gw_ir_program *p, struct gw_arena *arena,
 {
 	struct gw_eval_report *r = &out->report;
 
-	r->blocks = copy(arena, r->blocks, p->block_count, sizeof(*r->blocks));
-	r->longest = copy(arena, r->longest, p->block_count, sizeof(*r->longest));
-	r->insns = copy(arena, r->insns, p->insn_count, sizeof(*r->insns));
-	out->access = copy(arena, out->access, out->count, sizeof(*out->access));
-	out->copies.copy =
-		copy(arena, out->copies.copy, out->copies.count, sizeof(*out->copies.copy));
+	r->blocks = gw_arena_copy(arena, r->blocks, p->block_count * sizeof(*r->blocks));
+	r->longest = gw_arena_copy(arena, r->longest, p->block_count * sizeof(*r->longest));
+	r->insns = gw_arena_copy(arena, r->insns, p->insn_count * sizeof(*r->insns));
+	out->access = gw_arena_copy(arena, out->access, out->count * sizeof(*out->access));
+	out->copies.copy = gw_arena_copy(arena, out->copies.copy,
+					 out->copies.count * sizeof(*out->copies.copy));
 	return r->blocks && r->longest && r->insns && out->access && out->copies.copy;
 }
 
@@ -435,6 +426,8 @@ bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum 
 	for (uint32_t b = 0; b < p->block_count; b++) {
 		enum gw_static_end at = end_of(p, cfg, acting, b, end);
 
+		if (!(r->blocks[b].runs.most > 0)) /* nothing of it is open */
+			continue;
 		finite &= fix_block(&r->blocks[b], at);
 		fix_block(&r->longest[b], at);
 		for (uint32_t i = 0; i < p->blocks[b].count; i++) {

@@ -154,11 +154,15 @@ static void add_sums(struct gw_eval_report *to, const struct gw_ir_program *p,
 		     const struct gw_eval_trips *trips, double times)
 {
 	for (uint32_t b = 0; b < p->block_count; b++) {
+		const uint32_t first = p->blocks[b].first;
+
+		if (!(blocks[b].runs.most > 0)) /* nor did what is in it run */
+			continue;
 		add_count(&to->blocks[b].runs, blocks[b].runs, times);
 		add_count(&to->blocks[b].divergent, blocks[b].divergent, times);
+		for (uint32_t i = first; i < first + p->blocks[b].count; i++)
+			add_count(&to->insns[i], insns[i], times);
 	}
-	for (uint32_t i = 0; i < p->insn_count; i++)
-		add_count(&to->insns[i], insns[i], times);
 	for (uint32_t l = 0; l < p->loop_count; l++)
 		add_trips(&to->trips[l], &trips[l], times);
 }

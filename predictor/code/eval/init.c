@@ -152,9 +152,12 @@ static void begin(struct gw_eval *e)
 	e->frame_dims = 0;
 	gw_eval_claims_begin(e);
 	memset(e->generation, 0, p->insn_count * sizeof(*e->generation));
+	for (uint32_t b = 0; b < p->block_count; b++) /* what did not run has none to forget */
+		if (r->blocks[b].runs.most > 0)
+			memset(r->insns + p->blocks[b].first, 0,
+			       p->blocks[b].count * sizeof(*r->insns));
 	memset(r->blocks, 0, p->block_count * sizeof(*r->blocks));
 	memset(r->trips, 0, p->loop_count * sizeof(*r->trips));
-	memset(r->insns, 0, p->insn_count * sizeof(*r->insns));
 	r->control_known = true;
 	r->awaits = false;
 	r->reason_count = 0;
