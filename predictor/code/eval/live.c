@@ -18,7 +18,10 @@ struct gw_live {
 	uint32_t words; /* of a block */
 	uint32_t *in;   /* of each block: bits of the values that are needed where it begins */
 	uint32_t *now;  /* the same, of the place in a block that is looked at */
-	bool frame;     /* what is loaded from the followed local memory is needed somewhere */
+	uint32_t clock, *seen,
+		*changed; /* of each block: when it was looked at, when `in` changed */
+	uint32_t frame; /* since when what is loaded from the followed local memory is needed; 0: it
+			   is not */
 	bool reads;     /* all that is read counts as needed */
 };
 
@@ -86,14 +89,15 @@ static void pass(const struct gw_eval *e, struct gw_live *l, const struct gw_ir_
 	    insn->op == IR_RED)
 		need(e, l, insn->guard);
 	if (insn->op == IR_ST && followed)
-		needed = l->frame;
+		needed = l->frame != 0;
 	if (!needed)
 		return;
 	if (gw_ir_is_blind(insn))
 		need(e, l, insn->guard);
 	else
 		need_uses(e, l, insn);
-	l->frame |= insn->op == IR_LD && followed;
+	if (insn->op == IR_LD && followed && !l->frame)
+		l->frame = l->clock;
 }
 
 static void through_block(const struct gw_eval *e, struct gw_live *l, uint32_t block)
@@ -113,19 +117,39 @@ static void through_block(const struct gw_eval *e, struct gw_live *l, uint32_t b
 		pass(e, l, &e->p->insns[e->plan[n]]);
 }
 
+/* Whether what comes behind the block is what it was when it was looked at. */
+static bool is_done(const struct gw_eval *e, const struct gw_live *l, uint32_t block)
+{
+	const struct gw_ir_block *b = &e->p->blocks[block];
+	uint32_t last = l->frame;
+
+	for (uint32_t s = 0; s < b->succ_count; s++) {
+		uint32_t changed = l->changed[e->p->succs[b->succ_first + s]];
+
+		last = changed > last ? changed : last;
+	}
+	return last < l->seen[block];
+}
+
 /* Once more through all blocks, from the last: whether anything was added. */
 static bool go_round(const struct gw_eval *e, struct gw_live *l)
 {
-	bool added = false, frame = l->frame;
+	const uint32_t begun = l->clock, frame = l->frame;
+	bool added = false;
 
 	for (uint32_t b = e->p->block_count; b-- > 0;) {
 		uint32_t *in = l->in + (size_t)b * l->words;
 
+		if (is_done(e, l, b))
+			continue;
+		l->seen[b] = ++l->clock;
 		through_block(e, l, b);
 		for (uint32_t w = 0; w < l->words; w++) {
-			added |= (l->now[w] & ~in[w]) != 0;
+			if (l->now[w] & ~in[w])
+				l->changed[b] = l->clock;
 			in[w] |= l->now[w];
 		}
+		added |= l->changed[b] > begun;
 	}
 	return added || l->frame != frame;
 }
@@ -141,7 +165,9 @@ static struct gw_live *find(struct gw_eval *e, bool reads)
 	l->words = words;
 	l->now = gw_arena_array(e->arena, words, sizeof(*l->now));
 	l->in = gw_arena_array(e->arena, (size_t)blocks * words, sizeof(*l->in));
-	if (!l->in || !l->now)
+	l->seen = gw_arena_array(e->arena, blocks, sizeof(*l->seen));
+	l->changed = gw_arena_array(e->arena, blocks, sizeof(*l->changed));
+	if (!l->in || !l->now || !l->seen || !l->changed)
 		return NULL;
 	while (go_round(e, l)) {
 		gw_eval_spend(e, e->p->insn_count / SPENT, 0);
