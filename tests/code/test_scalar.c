@@ -281,16 +281,29 @@ TEST(all_lanes_at_once_answer_as_each_alone)
 	static const struct {
 		enum gw_ir_op op;
 		unsigned uses, aux_first, aux_last;
-	} ops[] = {{IR_MOV, 1, 0, 0},    {IR_ZEXT, 1, 0, 0},
-		   {IR_NOT, 1, 0, 0},    {IR_AND, 2, 0, 0},
-		   {IR_OR, 2, 0, 0},     {IR_XOR, 2, 0, 0},
-		   {IR_ADD, 2, 0, 0},    {IR_SUB, 2, 0, 0},
-		   {IR_SEXT, 1, 0, 0},   {IR_SHL, 2, 0, 0},
-		   {IR_SHRU, 2, 0, 0},   {IR_SHRS, 2, 0, 0},
-		   {IR_MUL, 2, 0, 0},    {IR_MULHS, 2, 0, 0},
-		   {IR_MULHU, 2, 0, 0},  {IR_MULWS, 2, 0, 0},
-		   {IR_MULWU, 2, 0, 0},  {IR_SEL, 3, 0, 0},
-		   {IR_LOP3, 3, 0, 255}, {IR_CMP, 2, IR_COND_EQ, IR_COND_GEU}};
+	} ops[] = {{IR_MOV, 1, 0, 0},
+		   {IR_ZEXT, 1, 0, 0},
+		   {IR_NOT, 1, 0, 0},
+		   {IR_AND, 2, 0, 0},
+		   {IR_OR, 2, 0, 0},
+		   {IR_XOR, 2, 0, 0},
+		   {IR_ADD, 2, 0, 0},
+		   {IR_SUB, 2, 0, 0},
+		   {IR_SEXT, 1, 0, 0},
+		   {IR_SHL, 2, 0, 0},
+		   {IR_SHRU, 2, 0, 0},
+		   {IR_SHRS, 2, 0, 0},
+		   {IR_MUL, 2, 0, 0},
+		   {IR_MULHS, 2, 0, 0},
+		   {IR_MULHU, 2, 0, 0},
+		   {IR_MULWS, 2, 0, 0},
+		   {IR_MULWU, 2, 0, 0},
+		   {IR_SEL, 3, 0, 0},
+		   {IR_PACK, 2, 0, 0},
+		   {IR_CARRY, 3, 0, 0},
+		   {IR_BORROW, 3, 0, 0},
+		   {IR_LOP3, 3, 0, 255},
+		   {IR_CMP, 2, IR_COND_EQ, IR_COND_GEU}};
 	static const unsigned widths[] = {8, 16, 32, 64};
 	uint64_t seed = 1;
 
@@ -301,9 +314,10 @@ TEST(all_lanes_at_once_answer_as_each_alone)
 							  .bits = (uint8_t)widths[w % 4],
 							  .uses = (uint8_t)ops[o].uses,
 							  .aux = (uint16_t)aux};
-				bool product = ops[o].op >= IR_MULHS && ops[o].op <= IR_MULWU;
+				bool product = ops[o].op >= IR_MULHS && ops[o].op <= IR_MULWU,
+				     part = ops[o].op >= IR_CARRY && ops[o].op <= IR_BORROW;
 
-				if (insn.bits == 64 && product)
+				if (insn.bits == 64 && (product || part || ops[o].op == IR_PACK))
 					continue; /* does not fit a word: left to each lane */
 				if (ops[o].op == IR_SEL && widths[w / 4] < insn.bits)
 					continue; /* no register is narrower than its sides */

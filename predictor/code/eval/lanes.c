@@ -12,6 +12,7 @@ enum { SOURCES = 3 };
 static bool numbers(const struct gw_value *x, uint32_t mask, uint64_t room[GW_LANES],
 		    const uint64_t **out)
 {
+	static const gw_base none[GW_LANES];
 	uint32_t any = 0;
 
 	if (x->uniform) {
@@ -20,9 +21,11 @@ static bool numbers(const struct gw_value *x, uint32_t mask, uint64_t room[GW_LA
 		*out = room;
 		return !x->base[0];
 	}
+	*out = x->v;
+	if (!memcmp(x->base, none, sizeof(none)))
+		return true;
 	for (unsigned i = 0; i < GW_LANES; i++)
 		any |= x->base[i] & (0 - (mask >> i & 1));
-	*out = x->v;
 	return !any;
 }
 
@@ -33,38 +36,34 @@ static bool numbers(const struct gw_value *x, uint32_t mask, uint64_t room[GW_LA
 	} \
 	break
 
-/* A comparison of numbers of 32 bits or 64; false for others. */
+/* A comparison of numbers; false for floats' own. */
 static bool compare(unsigned cond, unsigned bits, const uint64_t *a, const uint64_t *b,
 		    uint64_t *out)
 {
+	/* a > b is b < a, and a <= b is not. */
+	enum {
+		SWAP = 1 << IR_COND_LES | 1 << IR_COND_GTS | 1 << IR_COND_LEU | 1 << IR_COND_GTU,
+		NOT = 1 << IR_COND_NE | 1 << IR_COND_LES | 1 << IR_COND_GES | 1 << IR_COND_LEU |
+		      1 << IR_COND_GEU
+	};
+	const uint64_t not = NOT >> cond & 1, *first = a;
 	/* At the top of a word signed numbers of any width compare as they are. */
 	unsigned up = 64 - bits;
 
-	switch (cond) {
-	case IR_COND_EQ:
-		EACH(x << up == y << up);
-	case IR_COND_NE:
-		EACH(x << up != y << up);
-	case IR_COND_LTS:
-		EACH((int64_t)(x << up) < (int64_t)(y << up));
-	case IR_COND_LES:
-		EACH((int64_t)(x << up) <= (int64_t)(y << up));
-	case IR_COND_GTS:
-		EACH((int64_t)(x << up) > (int64_t)(y << up));
-	case IR_COND_GES:
-		EACH((int64_t)(x << up) >= (int64_t)(y << up));
-	case IR_COND_LTU:
-		EACH(x << up < y << up);
-	case IR_COND_LEU:
-		EACH(x << up <= y << up);
-	case IR_COND_GTU:
-		EACH(x << up > y << up);
-	case IR_COND_GEU:
-		EACH(x << up >= y << up);
-	default:
-		return false;
+	if (SWAP >> cond & 1) {
+		a = b;
+		b = first;
 	}
-	return true;
+	if (cond <= IR_COND_NE)
+		for (unsigned i = 0; i < GW_LANES; i++)
+			out[i] = (a[i] << up == b[i] << up) ^ not ;
+	else if (cond <= IR_COND_GES)
+		for (unsigned i = 0; i < GW_LANES; i++)
+			out[i] = ((int64_t)(a[i] << up) < (int64_t)(b[i] << up)) ^ not ;
+	else if (cond <= IR_COND_GEU)
+		for (unsigned i = 0; i < GW_LANES; i++)
+			out[i] = (a[i] << up < b[i] << up) ^ not ;
+	return cond <= IR_COND_GEU;
 }
 
 static void logic(unsigned table, const uint64_t *const v[SOURCES], uint64_t *out)
@@ -115,6 +114,26 @@ static bool multiply(enum gw_ir_op op, unsigned bits, const uint64_t *a, const u
 	return true;
 }
 
+/* Numbers of up to 32 bits, as parts of wider ones. */
+static bool part(enum gw_ir_op op, unsigned bits, const uint64_t *const v[SOURCES], uint64_t *out)
+{
+	const uint64_t *a = v[0], *b = v[1], *c = v[2], low = gw_low_bits(~UINT64_C(0), bits);
+
+	if (bits > 32)
+		return false;
+	switch (op) {
+	case IR_PACK:
+		EACH((x & low) | y << bits);
+	case IR_CARRY:
+		EACH(((x & low) + (y & low) + (c[i] & 1)) >> bits);
+	case IR_BORROW:
+		EACH((x & low) < (y & low) + (c[i] & 1));
+	default:
+		return false;
+	}
+	return true;
+}
+
 static bool plain(enum gw_ir_op op, unsigned bits, const uint64_t *const v[SOURCES], uint64_t *out)
 {
 	const uint64_t *a = v[0], *b = v[1];
@@ -158,10 +177,13 @@ static unsigned width_of(enum gw_ir_op op, unsigned bits)
 	switch (op) {
 	case IR_MULWS:
 	case IR_MULWU:
+	case IR_PACK:
 		return 2 * bits;
 	case IR_SEXT:
 		return 64;
 	case IR_CMP:
+	case IR_CARRY:
+	case IR_BORROW:
 		return 1;
 	default:
 		return bits;
@@ -188,7 +210,8 @@ bool gw_eval_lanes(const struct gw_ir_insn *insn, unsigned to,
 	else if (op == IR_CMP
 			 ? !compare(insn->aux, bits, v[0], v[1], out->v)
 			 : !plain(op, bits, v, out->v) && !shift(op, bits, v[0], v[1], out->v) &&
-				   !multiply(op, bits, v[0], v[1], out->v))
+				   !multiply(op, bits, v[0], v[1], out->v) &&
+				   !part(op, bits, v, out->v))
 		return false;
 	/* As elsewhere a selection is as wide as its sides. */
 	most = gw_low_bits(~UINT64_C(0), width < to || op == IR_SEL ? width : to);
