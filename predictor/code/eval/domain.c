@@ -9,7 +9,7 @@ bool gw_domain_init(struct gw_domain *d, struct gw_arena *arena)
 {
 	memset(d, 0, sizeof(*d));
 	for (unsigned l = 0; l < GW_EVAL_LOOPS; l++) {
-		d->bounds[l] = gw_arena_array(arena, GW_BOUNDS_MAX, sizeof(*d->bounds[l]));
+		d->bounds[l] = gw_arena_room(arena, GW_BOUNDS_MAX, sizeof(*d->bounds[l]));
 		if (!d->bounds[l])
 			return false;
 	}
@@ -25,8 +25,12 @@ void gw_domain_begin(struct gw_domain *d, const int64_t high[GW_BOX])
 
 uint8_t gw_form_dims(const struct gw_form *form)
 {
+	const int64_t *d = form->d;
 	uint8_t dims = form->bent;
 
+	_Static_assert(GW_DIMS == 8, "all of them");
+	if (!(d[0] | d[1] | d[2] | d[3] | d[4] | d[5] | d[6] | d[7]))
+		return dims;
 	for (unsigned i = 0; i < GW_DIMS; i++)
 		if (form->d[i])
 			dims |= (uint8_t)(1u << i);

@@ -13,22 +13,27 @@
 static bool range(const struct gw_value *x, uint32_t mask, unsigned bits, bool is_signed,
 		  gw_wide *least, gw_wide *most)
 {
+	/* With their first bit turned signed numbers are in order. */
+	const uint64_t turned = is_signed ? UINT64_C(1) << 63 : 0;
+	uint64_t low = UINT64_MAX, high = 0;
 	bool any = false;
 
-	for (unsigned i = 0; i < GW_LANES; i++) {
-		gw_wide v;
+	for (; mask; mask = x->uniform ? 0 : mask & (mask - 1)) {
+		unsigned at = gw_at(x, (unsigned)__builtin_ctz(mask));
+		uint64_t v = turned ^ (is_signed ? (uint64_t)gw_signed_bits(x->v[at], bits)
+						 : gw_low_bits(x->v[at], bits));
 
-		if (!(mask >> i & 1) || x->base[gw_at(x, i)])
+		if (x->base[at])
 			continue;
-		v = is_signed ? (gw_wide)gw_signed_bits(x->v[gw_at(x, i)], bits)
-			      : (gw_wide)gw_low_bits(x->v[gw_at(x, i)], bits);
-		*least = !any || v < *least ? v : *least;
-		*most = !any || v > *most ? v : *most;
+		low = v < low ? v : low;
+		high = v > high ? v : high;
 		any = true;
-		if (x->uniform)
-			break;
 	}
-	return any;
+	if (!any)
+		return false;
+	*least = is_signed ? (gw_wide)(int64_t)(low ^ turned) : (gw_wide)low;
+	*most = is_signed ? (gw_wide)(int64_t)(high ^ turned) : (gw_wide)high;
+	return true;
 }
 
 /* Everything that @p from depends on bends the result. */
@@ -568,7 +573,7 @@ void gw_eval_form(struct gw_eval *e, const struct gw_ir_insn *insn,
 	    !gw_rule_no_wrap(&r, out, result_bits(insn), false))
 		bend(&r, &out->form);
 	/* A dimension is bent or linear, not both. */
-	for (unsigned i = 0; i < GW_DIMS; i++)
+	for (unsigned i = 0; out->form.bent && i < GW_DIMS; i++)
 		if (out->form.bent >> i & 1)
 			out->form.d[i] = 0;
 }

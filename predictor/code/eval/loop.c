@@ -242,11 +242,11 @@ static enum kind compare(const struct gw_value *a, const struct gw_value *b, uin
 	*step = 0;
 	if (a->uniform && b->uniform)
 		lanes &= 0 - lanes;
-	for (unsigned i = 0; i < GW_LANES; i++) {
-		unsigned ia = gw_at(a, i), ib = gw_at(b, i);
+	for (; lanes; lanes &= lanes - 1) {
+		unsigned i = (unsigned)__builtin_ctz(lanes), ia = gw_at(a, i), ib = gw_at(b, i);
 		int64_t moved;
 
-		if (!(lanes >> i & 1) || (gw_is_unknown(a->base[ia]) && gw_is_unknown(b->base[ib])))
+		if (gw_is_unknown(a->base[ia]) && gw_is_unknown(b->base[ib]))
 			continue;
 		if (a->base[ia] != b->base[ib]) {
 			*step = 0;
