@@ -353,7 +353,7 @@ void gw_eval_claim_compared(struct gw_eval *e, uint32_t index,
 	uint64_t own, piece;
 	uint32_t at;
 
-	if (!c || !c->cycle[index])
+	if (!c->cycle[index])
 		return;
 	at = c->cycle[index] - 1;
 	number = in[c->use[index]];

@@ -34,7 +34,6 @@ static bool based(const struct gw_ir_insn *insn, unsigned to, struct lane *l, ui
 	if (gw_is_unknown(a) || (insn->uses > 1 && gw_is_unknown(b)))
 		return false;
 	switch (insn->op) {
-	case IR_MOV:
 	case IR_ZEXT:
 		*base = a;
 		*v = gw_low_bits(l->v[0], to);
@@ -99,6 +98,7 @@ static bool selected(const struct lane *l, uint64_t *v, gw_base *base)
 	return !gw_is_unknown(*base);
 }
 
+/* What gw_scalar() has no answer for. */
 static void compute(const struct gw_ir_insn *insn, uint32_t index, unsigned to, struct lane *l,
 		    uint64_t *v, gw_base *base)
 {
@@ -111,8 +111,7 @@ static void compute(const struct gw_ir_insn *insn, uint32_t index, unsigned to, 
 			*base = unknown;
 		*v = gw_low_bits(*v, insn->bits);
 	} else if (!unknown) {
-		if (!gw_scalar((enum gw_ir_op)insn->op, insn->bits, insn->aux, to, l->v, v))
-			*base = gw_unknown(GW_WHY_DIVISION, index);
+		*base = gw_unknown(GW_WHY_DIVISION, index);
 	} else if (absorbed(insn, l, v)) {
 		*v = gw_low_bits(*v, to);
 	} else if (!based(insn, to, l, v, base)) {
@@ -137,6 +136,33 @@ static void join_unknown(struct gw_value *x, uint32_t mask)
 	x->base[0] = base;
 }
 
+/* Lanes whose first or second source is unknown, where the other cannot say it all, have that as
+ * their result; so have those of a copy. Those of @p mask that are left. */
+static uint32_t pass_on(const struct gw_ir_insn *insn, unsigned to,
+			const struct gw_value *const in[GW_SOURCES_MAX], uint32_t mask,
+			struct gw_value *out)
+{
+	const struct gw_value *a = in[0], *b = insn->uses > 1 ? in[1] : a;
+	const bool copies = insn->op == IR_MOV && insn->bits == to;
+	uint32_t left = mask;
+
+	if (insn->op == IR_SEL || insn->op == IR_AND || insn->op == IR_MUL || insn->op == IR_OR)
+		return mask;
+	for (; mask; mask &= mask - 1) {
+		unsigned i = (unsigned)__builtin_ctz(mask);
+		gw_base base = a->base[gw_at(a, i)];
+
+		if (!gw_is_unknown(base) && !copies)
+			base = b->base[gw_at(b, i)];
+		if (!gw_is_unknown(base) && !copies)
+			continue;
+		out->v[i] = gw_is_unknown(base) ? 0 : gw_low_bits(a->v[gw_at(a, i)], to);
+		out->base[i] = base;
+		left &= ~(UINT32_C(1) << i);
+	}
+	return left;
+}
+
 static void scalar(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index, uint32_t mask)
 {
 	gw_ir_operand def = gw_ir_defs(e->p, insn)[0];
@@ -150,19 +176,27 @@ static void scalar(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t in
 		in[s] = gw_eval_source(e, gw_ir_uses(e->p, insn)[s], &e->source[s]);
 		uniform = uniform && in[s]->uniform;
 	}
-	gw_eval_claim_compared(e, index, in, (unsigned)__builtin_ctz(mask));
+	if (e->claims)
+		gw_eval_claim_compared(e, index, in, (unsigned)__builtin_ctz(mask));
 	e->result.uniform = uniform;
 	mask_left = uniform ? 1 : mask;
 	if (!uniform && gw_eval_lanes(insn, to, in, mask, &e->result))
 		mask_left = 0;
+	else
+		mask_left = pass_on(insn, to, in, mask_left, &e->result);
 	for (; mask_left; mask_left &= mask_left - 1) {
 		unsigned i = (unsigned)__builtin_ctz(mask_left);
+		gw_base any = insn->op == IR_SEL;
 
 		for (unsigned s = 0; s < insn->uses; s++) {
 			l.v[s] = in[s]->v[gw_at(in[s], i)];
 			l.base[s] = in[s]->base[gw_at(in[s], i)];
+			any |= l.base[s];
 		}
-		compute(insn, index, to, &l, &e->result.v[i], &e->result.base[i]);
+		e->result.base[i] = GW_BASE_NONE;
+		if (any || !gw_scalar((enum gw_ir_op)insn->op, insn->bits, insn->aux, to, l.v,
+				      &e->result.v[i]))
+			compute(insn, index, to, &l, &e->result.v[i], &e->result.base[i]);
 	}
 	if (!e->result.uniform)
 		join_unknown(&e->result, mask);

@@ -215,7 +215,8 @@ void gw_eval_forget_frame(struct gw_eval *e, uint32_t lanes, gw_base why);
 void gw_eval_claims_init(struct gw_eval *e);
 /** Begin a warp. */
 void gw_eval_claims_begin(struct gw_eval *e);
-/** Comparison @p insn_index has been made, of @p in, in lane @p lane among others. */
+/** With loops found: comparison @p insn_index has been made, of @p in, in lane @p lane among
+ * others. */
 void gw_eval_claim_compared(struct gw_eval *e, uint32_t insn_index,
 			    const struct gw_value *const in[GW_SOURCES_MAX], unsigned lane);
 /** The value that @p insn_index makes, where it stands for a load of the next piece's number;

@@ -53,11 +53,12 @@ static void copy_lanes(struct gw_value *to, const struct gw_value *from, uint32_
 		memcpy(to->base, from->base, sizeof(to->base));
 		return;
 	}
-	for (unsigned i = 0; i < GW_LANES; i++)
-		if (lanes >> i & 1) {
-			to->v[i] = from->v[gw_at(from, i)];
-			to->base[i] = from->base[gw_at(from, i)];
-		}
+	for (; lanes; lanes &= lanes - 1) {
+		unsigned i = (unsigned)__builtin_ctz(lanes), at = gw_at(from, i);
+
+		to->v[i] = from->v[at];
+		to->base[i] = from->base[at];
+	}
 }
 
 void gw_eval_write(struct gw_eval *e, gw_ir_operand def, const struct gw_value *from, uint32_t sure,
@@ -82,9 +83,8 @@ void gw_eval_write(struct gw_eval *e, gw_ir_operand def, const struct gw_value *
 			to->form = from->form;
 		gw_value_spread(to);
 		copy_lanes(to, from, sure);
-		for (unsigned i = 0; maybe && i < GW_LANES; i++)
-			if (maybe >> i & 1)
-				to->base[i] = why;
+		for (uint32_t left = maybe; left; left &= left - 1)
+			to->base[__builtin_ctz(left)] = why;
 	}
 	/* A uniform write reaches lanes beyond the mask that had none: they stay unwritten. */
 	to->written |= sure | maybe;
