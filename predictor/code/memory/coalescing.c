@@ -8,13 +8,14 @@ static double in_range(struct gw_coalescing *c, const struct gw_request *r, doub
 {
 	unsigned first = (unsigned)__builtin_ctz(r->active), within = 0;
 	uint64_t start = r->address[first] / GW_SECTOR_BYTES * GW_SECTOR_BYTES;
-	uint64_t length = (uint64_t)GW_REQUEST_LANES * r->bytes;
+	uint32_t length = GW_REQUEST_LANES * r->bytes;
 
 	for (unsigned lane = first; lane < GW_REQUEST_LANES; lane++) {
-		uint64_t at = r->address[lane] - start;
+		uint64_t away = r->address[lane] - start;
+		uint32_t at = (uint32_t)away; /* which divides faster */
 
 		/* An address below the start wraps and is far outside. */
-		if (!(r->active >> lane & 1) || at >= length)
+		if (!(r->active >> lane & 1) || away >= length)
 			continue;
 		within++;
 		c->graph[at / r->bytes] += times;

@@ -64,15 +64,17 @@ unsigned gw_request_sectors(const struct gw_request *r)
  * read. */
 struct phase {
 	uint64_t word[GW_REQUEST_LANES * (GW_ACCESS_BYTES / GW_BANK_BYTES + 1)];
+	uint64_t most; /* of them: lanes mostly come in rising order */
 	unsigned count;
 	unsigned in_bank[GW_BANKS];
 };
 
 static void phase_add(struct phase *p, uint64_t word)
 {
-	for (unsigned i = 0; i < p->count; i++)
+	for (unsigned i = 0; word <= p->most && i < p->count; i++)
 		if (p->word[i] == word)
 			return;
+	p->most = word > p->most ? word : p->most;
 	p->word[p->count++] = word;
 	p->in_bank[word % GW_BANKS]++;
 }
@@ -80,6 +82,7 @@ static void phase_add(struct phase *p, uint64_t word)
 static void phase_of(const struct gw_request *r, unsigned first, unsigned lanes, struct phase *p)
 {
 	p->count = 0;
+	p->most = 0;
 	memset(p->in_bank, 0, sizeof(p->in_bank));
 	for (unsigned lane = first; lane < first + lanes; lane++) {
 		uint64_t end = (r->address[lane] + r->bytes - 1) / GW_BANK_BYTES;

@@ -40,15 +40,19 @@ static void spread_offsets(double share[GW_LINE_BYTES], uint64_t count, int64_t 
 {
 	uint64_t by = (uint64_t)step % GW_LINE_BYTES;
 	double next[GW_LINE_BYTES] = {0};
+	unsigned taken[GW_LINE_BYTES], some = 0;
 
 	if (!by || count < 2)
 		return;
+	for (unsigned i = 0; i < GW_LINE_BYTES; i++)
+		if (share[i] > 0)
+			taken[some++] = i;
 	for (uint64_t k = 0; k < GW_LINE_BYTES && k < count; k++) {
 		/* Steps k, k + 128, k + 256, ... lie at the same offset. */
 		double part = (double)((count - k - 1) / GW_LINE_BYTES + 1) / (double)count;
 
-		for (unsigned i = 0; i < GW_LINE_BYTES; i++)
-			next[(i + k * by) % GW_LINE_BYTES] += share[i] * part;
+		for (unsigned n = 0; n < some; n++)
+			next[(taken[n] + k * by) % GW_LINE_BYTES] += share[taken[n]] * part;
 	}
 	memcpy(share, next, sizeof(next));
 }
@@ -83,10 +87,11 @@ static void coalescing_of(struct gw_coalescing *out, const struct gw_eval_access
 
 	offsets_of(access, box, share);
 	for (unsigned offset = 0; offset < GW_LINE_BYTES; offset++) {
-		struct gw_request moved = *r;
+		struct gw_request moved;
 
 		if (!(share[offset] > 0))
 			continue;
+		moved = *r;
 		for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++)
 			moved.address[lane] += offset;
 		gw_coalescing_add(out, &moved, times * share[offset]);
