@@ -329,13 +329,12 @@ static double l1_capacity(const struct gw_static_in *in, double resident)
 
 /* Hits in L1: all of a block's re-use where the resident blocks fit, else what a cache of the
  * block's share finds. */
-static double l1_hits(const struct gw_static_in *in, double resident, double *under_way)
+static double l1_hits(const struct gw_static_in *in, struct gw_locality_hits hits, double resident,
+		      double *under_way)
 {
 	double capacity = l1_capacity(in, resident), found;
-	struct gw_locality_hits hits;
 	bool fits;
 
-	gw_locality_l1(in->gather->locality, &hits);
 	*under_way = NAN;
 	if (isnan(capacity))
 		return NAN;
@@ -363,23 +362,32 @@ static void cache_rows(const struct gw_static_in *in, double stored, struct gw_w
 	double loads = gw_work_value(work, GW_WORK_global_load_sectors) * GW_SECTOR_BYTES;
 	double stores = gw_work_value(work, GW_WORK_global_store_sectors) * GW_SECTOR_BYTES;
 	double sure = work->q[GW_WORK_global_load_sectors].confidence, read, resident, under_way;
+	struct gw_locality *l = in->gather->locality;
 	struct gw_locality_dram dram;
+	struct gw_locality_hits hits;
 	struct gw_occupancy o;
 
 	if (!in->device || gw_occupancy_of(in->device, in->launch, &o))
 		return;
-	in->gather->locality->counted_alone = in->gather->counted_alone;
+	l->counted_alone = in->gather->counted_alone;
+	if (!l->answers[l->counted_alone].known) {
+		gw_locality_l1(l, &l->answers[l->counted_alone].hits);
+		gw_locality_dram(l, (double)o.resident_blocks,
+				 gw_param_value(in->device, GW_PARAM_l2_size),
+				 &l->answers[l->counted_alone].dram);
+		l->answers[l->counted_alone].known = true;
+	}
+	hits = l->answers[l->counted_alone].hits;
+	dram = l->answers[l->counted_alone].dram;
 	resident = fmin(o.blocks_per_sm, ceil(gw_dim3_size(in->launch->config.grid) /
 					      gw_param_value(in->device, GW_PARAM_sm_count)));
-	gw_static_set(work, GW_WORK_l1_hit_rate, l1_hits(in, resident, &under_way),
+	gw_static_set(work, GW_WORK_l1_hit_rate, l1_hits(in, hits, resident, &under_way),
 		      sure * l1_model);
 	gw_static_set(work, GW_WORK_l1_under_way, under_way, sure * l1_model);
 	read = loads * (1 - gw_work_value(work, GW_WORK_l1_hit_rate));
 	gw_static_set(work, GW_WORK_l2_read_bytes, read, sure * read_model);
 	gw_static_set(work, GW_WORK_l2_write_bytes, stores,
 		      work->q[GW_WORK_global_store_sectors].confidence);
-	gw_locality_dram(in->gather->locality, (double)o.resident_blocks,
-			 gw_param_value(in->device, GW_PARAM_l2_size), &dram);
 	/* Where blocks differ, those that show the footprint may be the wide ones. */
 	if (dram.read > read * dram.grain)
 		dram.read = read * dram.grain;

@@ -34,6 +34,24 @@ struct gw_locality_access {
 	double requests;    /**< all others */
 };
 
+/** A share with how much of it is known. */
+struct gw_locality_hits {
+	double rate;     /**< of sector look-ups that hit, 0 to 1; NaN without loads */
+	double demanded; /**< sectors asked for by a block's loads, mean over the grid's
+			      blocks */
+	double distinct; /**< of these different ones, likewise */
+	double common;   /**< of the distinct ones, what blocks far apart load too */
+};
+
+/** Bytes to and from device memory. */
+struct gw_locality_dram {
+	double read, write; /**< B */
+	double footprint;   /**< B of the grid, loads and stores together */
+	double stored;      /**< of these in sectors that are only stored to */
+	double grain; /**< B of granules over B of sectors loaded, 1 or more: what a sector costs */
+	bool fits;    /**< the footprint is no larger than L2 */
+};
+
 /** The accumulator. Arrays are the arena's. */
 struct gw_locality {
 	struct gw_arena *arena;
@@ -46,6 +64,12 @@ struct gw_locality {
 	bool dropped;       /**< requests of more blocks or instructions than there is room for */
 	bool refused;       /**< the arena gave no memory */
 	bool counted_alone; /**< questions are about the requests whose addresses are known */
+	/** Answers for a launch, without and with `counted_alone`, once it asked for them. */
+	struct {
+		bool known;
+		struct gw_locality_hits hits;
+		struct gw_locality_dram dram;
+	} answers[2];
 };
 
 /** An empty accumulator on @p arena, itself taken from it; NULL when it has no room. */
@@ -128,30 +152,12 @@ struct gw_block_graph {
 /** False when the arena has no room, or no block was looked at. */
 bool gw_locality_graph(const struct gw_locality *l, struct gw_block_graph *out);
 
-/** A share with how much of it is known. */
-struct gw_locality_hits {
-	double rate;     /**< of sector look-ups that hit, 0 to 1; NaN without loads */
-	double demanded; /**< sectors asked for by a block's loads, mean over the grid's
-			      blocks */
-	double distinct; /**< of these different ones, likewise */
-	double common;   /**< of the distinct ones, what blocks far apart load too */
-};
-
 /**
  * Hits of global loads in a cache that holds all a block touches: a sector misses when the block
  * first asks for it, and only then. What other blocks bring along is left out; for a block that
  * touches more than the cache holds there is gw_replay_hits().
  */
 void gw_locality_l1(const struct gw_locality *l, struct gw_locality_hits *out);
-
-/** Bytes to and from device memory. */
-struct gw_locality_dram {
-	double read, write; /**< B */
-	double footprint;   /**< B of the grid, loads and stores together */
-	double stored;      /**< of these in sectors that are only stored to */
-	double grain; /**< B of granules over B of sectors loaded, 1 or more: what a sector costs */
-	bool fits;    /**< the footprint is no larger than L2 */
-};
 
 /**
  * What a launch whose data is not in L2 yet moves. What is loaded comes once, in granules; with a
