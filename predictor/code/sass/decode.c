@@ -1,6 +1,7 @@
 #include "predictor/code/sass/sass.h"
 #include "predictor/code/sass/tensor.h"
 
+#include <endian.h>
 #include <string.h>
 
 /* Text in place: a table of pointers is relocated in every process. */
@@ -57,11 +58,10 @@ static unsigned find(unsigned opcode, unsigned sm)
 
 static uint64_t load64(const uint8_t *bytes)
 {
-	uint64_t value = 0;
+	uint64_t value;
 
-	for (unsigned i = 0; i < 8; i++)
-		value |= (uint64_t)bytes[i] << 8 * i;
-	return value;
+	memcpy(&value, bytes, sizeof(value));
+	return le64toh(value);
 }
 
 static void control_bits(struct gw_sass_insn *out)
@@ -252,7 +252,7 @@ static void add_operands(struct gw_sass_insn *out)
 		}
 		if (*c == 'D' || (*c == 'E' && out->form != 2))
 			add_general(out, true, uniform, 16, n ? n : 1);
-		else if (strchr("ABCOVWXYZ", *c))
+		else if (*c >= 'A' && *c <= 'Z' && *c != 'P' && *c != 'Q')
 			add_source(out, *c, uniform, n ? n : 1);
 		else
 			add_predicates(out, *c, all);
