@@ -314,11 +314,7 @@ TEST(all_lanes_at_once_answer_as_each_alone)
 							  .bits = (uint8_t)widths[w % 4],
 							  .uses = (uint8_t)ops[o].uses,
 							  .aux = (uint16_t)aux};
-				bool product = ops[o].op >= IR_MULHS && ops[o].op <= IR_MULWU,
-				     part = ops[o].op >= IR_CARRY && ops[o].op <= IR_BORROW;
 
-				if (insn.bits == 64 && (product || part || ops[o].op == IR_PACK))
-					continue; /* does not fit a word: left to each lane */
 				if (ops[o].op == IR_SEL && widths[w / 4] < insn.bits)
 					continue; /* no register is narrower than its sides */
 				compare_lanes(&insn, widths[w / 4], &seed);

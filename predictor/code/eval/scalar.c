@@ -1,8 +1,8 @@
-/* Integer, bitwise and predicate operations; floats are in float.c. */
+/* Integer, bitwise and predicate operations; the frequent ones are in lanes.c, floats in float.c.
+ */
 #include "predictor/code/eval/scalar.h"
 
 __extension__ typedef __int128 wide;
-__extension__ typedef unsigned __int128 uwide;
 
 bool gw_is_scalar(enum gw_ir_op op)
 {
@@ -65,36 +65,6 @@ static bool divide(enum gw_ir_op op, unsigned bits, uint64_t a, uint64_t b, uint
 	return true;
 }
 
-static uint64_t shift(enum gw_ir_op op, unsigned bits, uint64_t a, uint64_t b)
-{
-	uint64_t by = gw_low_bits(b, 32);
-
-	if (op == IR_SHRS)
-		return (uint64_t)(gw_signed_bits(a, bits) >> (by < bits ? by : bits - 1));
-	if (by >= bits)
-		return 0;
-	return op == IR_SHL ? a << by : gw_low_bits(a, bits) >> by;
-}
-
-static uint64_t multiply(enum gw_ir_op op, unsigned bits, uint64_t a, uint64_t b)
-{
-	wide s = (wide)gw_signed_bits(a, bits) * gw_signed_bits(b, bits);
-	uwide u = (uwide)gw_low_bits(a, bits) * gw_low_bits(b, bits);
-
-	switch (op) {
-	case IR_MULHS:
-		return (uint64_t)(s >> bits);
-	case IR_MULHU:
-		return (uint64_t)(u >> bits);
-	case IR_MULWS:
-		return (uint64_t)s;
-	case IR_MULWU:
-		return (uint64_t)u;
-	default:
-		return a * b;
-	}
-}
-
 static uint64_t clamp(wide v, wide low, wide high)
 {
 	return (uint64_t)(v < low ? low : v > high ? high : v);
@@ -115,16 +85,6 @@ static uint64_t saturate(enum gw_ir_op op, unsigned bits, unsigned from, uint64_
 	default:
 		return clamp(u, 0, half - 1);
 	}
-}
-
-static uint64_t lop3(uint64_t a, uint64_t b, uint64_t c, unsigned table)
-{
-	uint64_t out = 0;
-
-	for (unsigned i = 0; i < 8; i++)
-		if (table >> i & 1)
-			out |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
-	return out;
 }
 
 /* Byte @p n of the selection that a mode other than the default makes from c's low two bits. */
@@ -236,86 +196,17 @@ static uint64_t lesser_or_greater(enum gw_ir_op op, unsigned bits, uint64_t a, u
 	return less == is_min ? a : b;
 }
 
-/* Does a + b + c carry out of @p bits, or does a - b - c borrow? */
-static bool carries(enum gw_ir_op op, unsigned bits, const uint64_t in[4])
-{
-	uint64_t a = gw_low_bits(in[0], bits), b = gw_low_bits(in[1], bits), c = in[2] & 1;
-
-	if (op == IR_BORROW)
-		return (uwide)a < (uwide)b + c;
-	return ((uwide)a + b + c) >> bits != 0;
-}
-
-/* The operations that are one expression. */
-static bool plain(enum gw_ir_op op, unsigned bits, const uint64_t in[4], uint64_t *out)
-{
-	switch (op) {
-	case IR_MOV:
-	case IR_ZEXT:
-		*out = in[0];
-		return true;
-	case IR_NOT:
-		*out = ~in[0];
-		return true;
-	case IR_AND:
-		*out = in[0] & in[1];
-		return true;
-	case IR_OR:
-		*out = in[0] | in[1];
-		return true;
-	case IR_XOR:
-		*out = in[0] ^ in[1];
-		return true;
-	case IR_ADD:
-		*out = in[0] + in[1];
-		return true;
-	case IR_SUB:
-		*out = in[0] - in[1];
-		return true;
-	case IR_ABS:
-		*out = gw_signed_bits(in[0], bits) < 0 ? 0 - in[0] : in[0];
-		return true;
-	case IR_SEL:
-		*out = in[0] & 1 ? in[1] : in[2];
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* Those whose result is wider or narrower than `bits`; sets *width. */
-static bool resized(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64_t in[4],
-		    unsigned *width, uint64_t *out)
+static bool resized(enum gw_ir_op op, unsigned bits, const uint64_t in[4], unsigned *width,
+		    uint64_t *out)
 {
 	switch (op) {
-	case IR_MULWS:
-	case IR_MULWU:
-		*width = 2 * bits;
-		*out = multiply(op, bits, in[0], in[1]);
-		return true;
-	case IR_PACK:
-		*width = 2 * bits;
-		*out = gw_low_bits(in[0], bits) | (bits < 64 ? in[1] << bits : 0);
-		return true;
-	case IR_SEXT:
-		*width = 64;
-		*out = (uint64_t)gw_signed_bits(in[0], bits);
-		return true;
 	case IR_CLZ:
 	case IR_POPC:
 	case IR_BFINDS:
 	case IR_BFINDU:
 		*width = 32;
 		*out = count_bits(op, bits, in[0]);
-		return true;
-	case IR_CARRY:
-	case IR_BORROW:
-		*width = 1;
-		*out = carries(op, bits, in);
-		return true;
-	case IR_CMP:
-		*width = 1;
-		*out = gw_scalar_compare((enum gw_ir_cond)aux, bits, in[0], in[1]);
 		return true;
 	default:
 		return false;
@@ -326,10 +217,8 @@ static bool others(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64_t
 		   uint64_t *out)
 {
 	switch (op) {
-	case IR_MUL:
-	case IR_MULHS:
-	case IR_MULHU:
-		*out = multiply(op, bits, in[0], in[1]);
+	case IR_ABS:
+		*out = gw_signed_bits(in[0], bits) < 0 ? 0 - in[0] : in[0];
 		return true;
 	case IR_DIVS:
 	case IR_DIVU:
@@ -342,19 +231,11 @@ static bool others(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64_t
 	case IR_MAXU:
 		*out = lesser_or_greater(op, bits, in[0], in[1]);
 		return true;
-	case IR_SHL:
-	case IR_SHRS:
-	case IR_SHRU:
-		*out = shift(op, bits, in[0], in[1]);
-		return true;
 	case IR_SATS:
 	case IR_SATU:
 	case IR_SATSU:
 	case IR_SATUS:
 		*out = saturate(op, bits, aux, in[0]);
-		return true;
-	case IR_LOP3:
-		*out = lop3(in[0], in[1], in[2], aux);
 		return true;
 	case IR_PRMT:
 		*out = permute(in[0], in[1], in[2], aux);
@@ -377,12 +258,14 @@ static bool others(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64_t
 bool gw_scalar(enum gw_ir_op op, unsigned bits, unsigned aux, unsigned to, const uint64_t in[4],
 	       uint64_t *out)
 {
+	const uint64_t *const each[] = {&in[0], &in[1], &in[2]};
 	unsigned width = bits;
 
 	if (!bits || !gw_is_scalar(op))
 		return false;
-	if (!plain(op, bits, in, out) && !resized(op, bits, aux, in, &width, out) &&
-	    !others(op, bits, aux, in, out)) {
+	if (gw_scalar_lanes(op, bits, aux, to, 1, each, out)) {
+		width = 64;
+	} else if (!resized(op, bits, in, &width, out) && !others(op, bits, aux, in, out)) {
 		if (!gw_scalar_float(op, bits, aux, in, out))
 			return false;
 		width = op == IR_FCMP ? 1 : bits;

@@ -26,6 +26,10 @@ static inline int64_t gw_signed_bits(uint64_t v, unsigned bits)
 bool gw_scalar(enum gw_ir_op op, unsigned bits, unsigned aux, unsigned to, const uint64_t in[4],
 	       uint64_t *out);
 
+/** gw_scalar()'s frequent part, for @p n values side by side. False: another operation. */
+bool gw_scalar_lanes(enum gw_ir_op op, unsigned bits, unsigned aux, unsigned to, unsigned n,
+		     const uint64_t *const v[3], uint64_t *out);
+
 /** gw_scalar()'s part for floats. False: not a float's operation, or not followed. */
 bool gw_scalar_float(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64_t in[4],
 		     uint64_t *out);
