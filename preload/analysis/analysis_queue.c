@@ -15,9 +15,9 @@ static struct queue first_of_kernel, untimed_rest, args_arrived, timed_ones, sha
 static uint8_t timed[GW_KERNELS_MAX / 8]; /* … of each that has a time of a configuration */
 static uint8_t met[GW_KERNELS_MAX / 8];   /* a bit of each kernel that was in `first_of_kernel` */
 /* Of each kernel: how long its last analysis took, 0: none; how many of its configurations had
- * their turn. */
+ * their turn, and how long their first analyses took. */
 static struct {
-	uint32_t us, turns;
+	uint32_t us, turns, spent_us;
 } * kernels; /* [GW_KERNELS_MAX] */
 static bool by_time;
 
@@ -70,7 +70,7 @@ bool gw_analysis_queue_new_kernel(uint32_t config)
 /* Whether launches of its kernel need not wait for their analysis. */
 static bool is_frequent(uint32_t slot)
 {
-	return kernels[slot].turns >= GW_ANALYSIS_EACH;
+	return kernels[slot].spent_us >= GW_ANALYSIS_EACH_MS * 1000;
 }
 
 uint32_t gw_analysis_queue_turns(uint32_t config)
@@ -126,9 +126,14 @@ void gw_analysis_queue_timed(void)
 	make_way(&untimed_rest, 0);
 }
 
-void gw_analysis_queue_took(uint32_t slot, uint64_t ns)
+void gw_analysis_queue_took(uint32_t slot, uint64_t ns, bool first)
 {
 	kernels[slot].us = (uint32_t)(ns / 1000 + 1);
+	if (!first || is_frequent(slot))
+		return;
+	kernels[slot].spent_us += (uint32_t)(ns / 1000);
+	if (is_frequent(slot))
+		make_way(&untimed_rest, slot);
 }
 
 static double likely_us(uint32_t config)
@@ -223,14 +228,12 @@ uint32_t gw_analysis_queue_peek(void)
 uint32_t gw_analysis_queue_next(bool untimed)
 {
 	const struct choice c = choose(untimed);
-	uint32_t config, slot;
+	uint32_t config;
 
 	if (!c.from)
 		return 0;
 	config = take(c.from, c.place);
-	slot = gw_config_entry(config)->slot;
-	if (c.from != &shallow && ++kernels[slot].turns == GW_ANALYSIS_EACH)
-		make_way(&untimed_rest, slot);
+	kernels[gw_config_entry(config)->slot].turns += c.from != &shallow;
 	return config;
 }
 

@@ -15,10 +15,10 @@ enum {
 	GW_ANALYSIS_CHOICE =
 		1024, /**< of these so many are chosen among, those that waited longest */
 	GW_ANALYSIS_USUAL_US = 1000, /**< estimate of one while none of its kernel has run */
-	/** Configurations of a kernel that have their turn before its others wait with the timed
-	 * ones, as many as hashes may add before some return: a kernel whose arguments change at
-	 * each launch would keep all others from their turn. */
-	GW_ANALYSIS_EACH = 32,
+	/** CPU time of a kernel's first analyses before its other configurations wait with the
+	 * timed ones: 32 of 10 ms, as hashes may add 32 before some return. A kernel whose
+	 * arguments change at each launch would keep all others from their turn. */
+	GW_ANALYSIS_EACH_MS = 320,
 	GW_ANALYSIS_LAUNCH_NS = 10000, /**< the same of a launch's GPU time while none is timed */
 };
 
@@ -53,27 +53,27 @@ bool gw_analysis_queue_put_brief(uint32_t config);
  * The next one, which then no longer waits; 0: none. First those not timed when they were put,
  * whose times wait for them: the first of each kernel, then one of each, the cheapest by estimate
  * first. Then those that have their arguments now. Timed ones follow by their GPU time per
- * estimated time of analysis, and with them those beyond GW_ANALYSIS_EACH of a kernel; those that
- * were analysed briefly come last, in the same order. @p untimed: only those not timed when they
- * were put.
+ * estimated time of analysis, and with them those of a kernel that had GW_ANALYSIS_EACH_MS; those
+ * that were analysed briefly come last, in the same order. @p untimed: only those not timed when
+ * they were put.
  */
 uint32_t gw_analysis_queue_next(bool untimed);
 
 /** Which that is of those not timed when they were put; it still waits. */
 uint32_t gw_analysis_queue_peek(void);
 
-/** How many configurations of the kernel of @p config had their turn; GW_ANALYSIS_EACH or more
- * count as such. */
+/** How many configurations of the kernel of @p config had their turn. */
 uint32_t gw_analysis_queue_turns(uint32_t config);
 
 /** @p config had its turn, and is not analysed, or not yet. */
 void gw_analysis_queue_back(uint32_t config);
 
-/** The analysis of a launch of the kernel in @p slot took @p ns of CPU time, without decoding. */
-void gw_analysis_queue_took(uint32_t slot, uint64_t ns);
+/** The analysis of a launch of the kernel in @p slot took @p ns of CPU time, without decoding.
+ * @p first: it is not a longer one after a brief one. */
+void gw_analysis_queue_took(uint32_t slot, uint64_t ns, bool first);
 
-/** How many wait that were not timed when they were put, but for those beyond GW_ANALYSIS_EACH of a
- * kernel; in all. */
+/** How many wait that were not timed when they were put, but for those of a kernel that had
+ * GW_ANALYSIS_EACH_MS; in all. */
 uint32_t gw_analysis_queue_untimed(void);
 uint32_t gw_analysis_queue_waiting(void);
 

@@ -326,7 +326,7 @@ static void take_result(const struct gw_analysis_job *job)
 
 	spent_ns += job->cpu_ns;
 	done_ns = gw_steady_ns();
-	gw_analysis_queue_took(c->slot, job->evaluated);
+	gw_analysis_queue_took(c->slot, job->evaluated, job->first);
 	if (job->first)
 		count(job->end, !job->launch.arguments);
 	if (!job->launch.brief && job->limited &&
