@@ -60,8 +60,6 @@ set(GW_SMALL "$<$<CONFIG:Release>:-Os>")
 if(GW_HAS_OZ)
   set(GW_SMALL "$<$<CONFIG:Release>:-Oz;$<$<C_COMPILER_ID:GNU>:-fno-caller-saves>>")
 endif()
-# Fast, with less inlined.
-set(GW_LEAN "$<$<C_COMPILER_ID:GNU>:--param=max-inline-insns-auto=8;--param=max-inline-insns-single=40>")
 
 if(GW_SANITIZE)
   # ThreadSanitizer does not model fences. What ours order are atomic words, which it takes as such, or
