@@ -262,8 +262,8 @@ static bool wants_more(const struct gw_config_entry *c, bool limited)
 	return limited && !(endless[c->slot / 8] >> c->slot % 8 & 1);
 }
 
-/* Brief where more wait for their first one than are handed out at a time, or for the program's
- * end: else a longer one would follow soon, for later launches alone. */
+/* Brief where others would wait for a thread meanwhile, or the program ends: else a longer one
+ * would follow soon, for later launches alone. */
 static void fill_in(struct gw_analysis_job *job, uint32_t config, bool untimed, bool last)
 {
 	const struct gw_config_entry *c = gw_config_entry(config);
@@ -279,7 +279,7 @@ static void fill_in(struct gw_analysis_job *job, uint32_t config, bool untimed, 
 						  .go_on = go_on};
 	job->launch.brief =
 		job->first && (last || gw_options_watch() || !wants_more(c, true) ||
-			       gw_analysis_queue_first() + first_out >= GW_ANALYSIS_JOBS);
+			       gw_analysis_queue_first() + first_out >= GW_ANALYSIS_THREADS);
 	if (!last) /* the driver may be going, too */
 		job->launch.memory_count =
 			gw_elsewhere(c->arguments, job->launch.memory, GW_ANALYSIS_MEMORIES);

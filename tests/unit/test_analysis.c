@@ -530,16 +530,16 @@ static uint32_t crooked_beside(uint32_t others)
 
 TEST_WITH(what_takes_long_is_reported_briefly_first, analysis_start, analysis_end)
 {
-	uint32_t config = crooked_beside(GW_ANALYSIS_JOBS);
+	uint32_t config = crooked_beside(GW_ANALYSIS_THREADS);
 
-	assert_int_equal(offers, GW_ANALYSIS_JOBS + 2);
+	assert_int_equal(offers, GW_ANALYSIS_THREADS + 2);
 	assert_int_equal(offered[offers - 1], config);
 }
 
 TEST_WITH(where_few_wait_all_is_reported_at_once, analysis_start, analysis_end)
 {
-	crooked_beside(GW_ANALYSIS_JOBS - 1);
-	assert_int_equal(offers, GW_ANALYSIS_JOBS);
+	crooked_beside(GW_ANALYSIS_THREADS - 1);
+	assert_int_equal(offers, GW_ANALYSIS_THREADS);
 }
 
 TEST_WITH(a_program_that_ends_is_not_kept, analysis_start, analysis_end)
