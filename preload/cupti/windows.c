@@ -1,9 +1,7 @@
-/*
- * A window with activity records is charged what it takes from the program (window_cost.h), or the
- * worker's CPU time for it where that is more; so is one with event pairs
- * (gw_window_cost_events()). The pause after it makes that the budget's share of the time in which
- * the program launches: one that launches now and then does not meet a window each time.
- */
+/* A window with activity records is charged what it takes from the program (window_cost.h), or
+ * the worker's CPU time for it where that is more; so is one with event pairs
+ * (gw_window_cost_events()). The pause after it makes that the budget's share of the time in
+ * which the program launches: one that launches now and then does not meet a window each time. */
 #include "preload/cupti/windows.h"
 
 #include "preload/cupti/activity.h"
@@ -198,11 +196,9 @@ static bool captured(void)
 	return atomic_load_explicit(&gw_hot.captures, memory_order_relaxed) && put_off();
 }
 
-/*
- * libcupti can't be detached from a running program safely, while it is attached each launch call
- * takes longer, and to attach it beside a kernel that waits for the host hangs both: mode watch
- * does so on request alone, where the budget bears it, and beside no conditional node.
- */
+/* libcupti can't be detached from a running program safely, while it is attached each launch
+ * call takes longer, and to attach it beside a kernel that waits for the host hangs both: mode
+ * watch does so on request alone, where the budget bears it, and beside no conditional node. */
 static bool useful(void)
 {
 	if (!watching())
@@ -340,18 +336,9 @@ static bool graphs_run(uint64_t now)
 	       atomic_load(&gw_counters[GW_COUNTER_graph_kernels]) != window.nodes;
 }
 
-/* Kernels of the window still run, and no other window is opened before they have their times. */
-static void late(uint64_t now)
-{
-	if (now > window.ended + LATE_NS)
-		put_off();
-}
-
-/*
- * Launches that were called just while recording was switched off may have no record, and nothing
- * shows it. They are not waited for where another tool waits for libcupti, nor where we shall not
- * need it again, nor for ever, as kernels that do not end.
- */
+/* Launches that were called just while recording was switched off may have no record, and
+ * nothing shows it. They are not waited for where another tool waits for libcupti, nor where we
+ * shall not need it again, nor for ever, as kernels that do not end. */
 static bool given_up(uint64_t now, bool asked)
 {
 	return now > window.ended + (asked ? YIELD_NS : worn() ? LATE_NS : STUCK_NS);
@@ -417,6 +404,15 @@ static void change_open(uint64_t now)
 		end_window(now);
 	else
 		window.due = watching() ? now + MEASURE_NS : UINT64_MAX;
+}
+
+uint64_t gw_windows_rest(void)
+{
+	const uint64_t now = gw_steady_ns();
+
+	if (window.state != CLOSED)
+		return window.state == NEVER ? UINT64_MAX : 0;
+	return window.due > now + window.debt ? window.due - now : window.debt;
 }
 
 void gw_windows_mode(void)
@@ -504,7 +500,9 @@ bool gw_windows_tick(uint32_t launches, double full)
 	flush(now);
 	if (all_came())
 		return true;
-	late(now);
+	/* Its kernels still run, and no other is opened before they have their times. */
+	if (now > window.ended + LATE_NS)
+		put_off();
 	return given_up(now, asked);
 }
 

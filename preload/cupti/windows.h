@@ -66,6 +66,9 @@ void gw_windows_mode(void);
 /** How long the worker may sleep at most, ms, when it would sleep @p ms. */
 uint64_t gw_windows_pause(uint64_t ms);
 
+/** For how long no window opens or closes, ns, if launches go on. */
+uint64_t gw_windows_rest(void);
+
 /** Another tool is about to use libcupti: have us switched off. Waits for the worker, bounded. */
 void gw_windows_yield(void);
 

@@ -1,7 +1,5 @@
-/*
- * The order of things. A reader starts here: cycle() is what the worker does, again and
- * again, and every room it calls on is named in it.
- */
+/* The order of things. A reader starts here: cycle() is what the worker does, again and again,
+ * and every room it calls on is named in it. */
 #include "preload/worker/pipeline.h"
 
 #include "preload/cupti/activity.h"
@@ -53,12 +51,12 @@
 #include <unistd.h>
 
 enum {
-	/*
-	 * How often rings are looked at: one of 16384 lasts 33 ms of launches at 2 us. The first
-	 * launch after a pause wakes the worker (bell.h): where nothing is under way it sleeps,
-	 * longer outside mode audit, whose causes of gaps have spans.
-	 */
+	/* How often rings are looked at: one of 16384 lasts 33 ms of launches at 2 us. The
+	 * first launch after a pause wakes the worker (bell.h): where nothing is under way it
+	 * sleeps, longer outside mode audit, whose causes of gaps have spans. */
 	WAKE_MS = 10,
+	WAKE_FAR_MS = 20, /* outside mode audit, while no window is near … */
+	WAKE_FEW = 4096,  /* … and a round has fewer launches */
 	IDLE_MS = 20,
 	SLEEP_MS = 250,
 	DOZE_MS = 1000,
@@ -90,6 +88,7 @@ static struct {
 	uint64_t counted, counted_ns; /* what counters_due() went by */
 	uint32_t losses;              /* of the log, as work was last written again for */
 	uint32_t came;                /* launches of the next round that were taken in this one */
+	uint32_t took;                /* by the last round, with those */
 	bool span_over;               /* sums were written since the log was */
 	bool begun;                   /* the log's header is written: something was launched */
 	bool alone, closed;           /* no thread but ours is left; the last word is written */
@@ -210,10 +209,8 @@ static void note_sandbox(void)
 			"is read, and neither clocks nor counters");
 }
 
-/*
- * In mode watch what is written goes with the sums: small blocks hardly pack. Launches that wait
- * for that are in the live segment.
- */
+/* In mode watch what is written goes with the sums: small blocks hardly pack. Launches that
+ * wait for that are in the live segment. */
 static bool write_due(void)
 {
 	return !gw_options_sum() || worker.span_over;
@@ -227,10 +224,8 @@ static void show_totals(void)
 	gw_live_totals(totals);
 }
 
-/*
- * Modes watch and count need the predictions of launches that are timed: others are read here, on
- * another core. They stand as they are meanwhile, for nothing is learnt between windows.
- */
+/* Modes watch and count need the predictions of launches that are timed: others are read here,
+ * on another core. They stand as they are meanwhile, for nothing is learnt between windows. */
 static void choose_reader(uint64_t now)
 {
 	const uint32_t wanted = atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed);
@@ -311,7 +306,8 @@ static uint32_t cycle(bool last)
 		worker.span_over = false;
 		worker.written_ns = now;
 	}
-	return events + worker.came;
+	worker.took = events + worker.came;
+	return worker.took;
 }
 
 /* Nothing was launched or ended for long, and no window is under way. */
@@ -346,6 +342,9 @@ static void sleep_between_rounds(void)
 						  gw_drain_pending);
 	else if (quiet > IDLE_AFTER_MS * GW_MS)
 		ms = IDLE_MS;
+	else if (gw_options.mode != GW_MODE_AUDIT && worker.took < WAKE_FEW &&
+		 gw_windows_rest() > WAKE_FAR_MS * GW_MS)
+		ms = WAKE_FAR_MS; /* waking up takes the worker as long as a hundred launches */
 	gw_bell_sleep(gw_deadline_in(gw_windows_pause(ms) * GW_MS));
 }
 
