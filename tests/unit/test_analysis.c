@@ -219,6 +219,8 @@ TEST_WITH(there_a_further_shape_is_analysed_when_it_has_run_as_long, analysis_st
 	gw_analysis_start(0);
 	gw_analysis_launched(first);
 	gw_analysis_run(look, false);
+	/* Its analysis took longer than a launch. */
+	gw_analysis_queue_took(gw_config_entry(first)->slot, 1000000, false);
 	gw_config_entry(further)->launches = 1;
 	gw_analysis_launched(further);
 	gw_analysis_run(look, false);
