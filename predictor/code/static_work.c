@@ -363,25 +363,24 @@ static void cache_rows(const struct gw_static_in *in, double stored, struct gw_w
 	double stores = gw_work_value(work, GW_WORK_global_store_sectors) * GW_SECTOR_BYTES;
 	double sure = work->q[GW_WORK_global_load_sectors].confidence, read, resident, under_way;
 	struct gw_locality *l = in->gather->locality;
+	struct gw_locality_answer *answer;
 	struct gw_locality_dram dram;
-	struct gw_locality_hits hits;
 	struct gw_occupancy o;
 
 	if (!in->device || gw_occupancy_of(in->device, in->launch, &o))
 		return;
 	l->counted_alone = in->gather->counted_alone;
-	if (!l->answers[l->counted_alone].known) {
-		gw_locality_l1(l, &l->answers[l->counted_alone].hits);
+	answer = &l->answers[l->counted_alone];
+	if (!answer->known) {
+		gw_locality_l1(l, &answer->hits);
 		gw_locality_dram(l, (double)o.resident_blocks,
-				 gw_param_value(in->device, GW_PARAM_l2_size),
-				 &l->answers[l->counted_alone].dram);
-		l->answers[l->counted_alone].known = true;
+				 gw_param_value(in->device, GW_PARAM_l2_size), &answer->dram);
+		answer->known = true;
 	}
-	hits = l->answers[l->counted_alone].hits;
-	dram = l->answers[l->counted_alone].dram;
+	dram = answer->dram;
 	resident = fmin(o.blocks_per_sm, ceil(gw_dim3_size(in->launch->config.grid) /
 					      gw_param_value(in->device, GW_PARAM_sm_count)));
-	gw_static_set(work, GW_WORK_l1_hit_rate, l1_hits(in, hits, resident, &under_way),
+	gw_static_set(work, GW_WORK_l1_hit_rate, l1_hits(in, answer->hits, resident, &under_way),
 		      sure * l1_model);
 	gw_static_set(work, GW_WORK_l1_under_way, under_way, sure * l1_model);
 	read = loads * (1 - gw_work_value(work, GW_WORK_l1_hit_rate));

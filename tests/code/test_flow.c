@@ -417,6 +417,12 @@ TEST(a_few_blocks_that_work_long_make_it_less_sure)
 	assert_true(r->eval.sure < 0.9);
 }
 
+static void assert_sampled_stores(double stores)
+{
+	assert_int_equal(r->eval.coverage, GW_COVER_SAMPLED);
+	assert_true(fabs(snippet_stores(r).least / stores - 1) < 0.05);
+}
+
 /* Eight warps compute, beside four that end at once; a block takes a good part of the steps. */
 TEST(a_block_that_stands_for_others_is_run_whole)
 {
@@ -427,8 +433,7 @@ TEST(a_block_that_stands_for_others_is_run_whole)
 		    "E: ret;",
 		    132, 384, 0, 0);
 
-	assert_int_equal(r->eval.coverage, GW_COVER_SAMPLED);
-	assert_true(fabs(snippet_stores(r).least / (132.0 * 8 * 45000) - 1) < 0.05);
+	assert_sampled_stores(132.0 * 8 * 45000);
 }
 
 /* Warp 0 stores as often as eight others compute for long. */
@@ -446,8 +451,7 @@ TEST(parts_of_a_block_stand_for_as_many)
 		"setp.lt.u32 %p2, %r13, %r12; @%p2 bra L; ret;",
 		132, 384, 0, 0);
 
-	assert_int_equal(r->eval.coverage, GW_COVER_SAMPLED);
-	assert_true(fabs(snippet_stores(r).least / (84 * 4 + 48 * 3) - 1) < 0.05);
+	assert_sampled_stores(84 * 4 + 48 * 3);
 }
 
 /* Where nothing is left to chance it is sure. */

@@ -65,7 +65,7 @@ struct gw_locality {
 	bool refused;       /**< the arena gave no memory */
 	bool counted_alone; /**< questions are about the requests whose addresses are known */
 	/** Answers for a launch, without and with `counted_alone`, once it asked for them. */
-	struct {
+	struct gw_locality_answer {
 		bool known;
 		struct gw_locality_hits hits;
 		struct gw_locality_dram dram;

@@ -30,15 +30,17 @@ static gw_ir_operand cluster(struct gw_lowering *l, unsigned offset)
 {
 	enum { EXPLICIT = 0, BLOCKS = 1, INVERSE = 4, CLUSTERS = 7, COUNT = 18, NONE = 64 };
 	const unsigned word = l->cfg->sm == 90 && offset % 4 == 0 ? (offset - 0x140) / 4 : NONE;
-	unsigned sreg = IR_SREG_CLUSTER_NCTARANK;
 	gw_ir_operand value;
+	unsigned sreg;
 
-	if (word >= CLUSTERS + 3 && word != COUNT)
-		return GW_IR_NONE;
-	if (word >= CLUSTERS && word != COUNT)
-		sreg = IR_SREG_NCLUSTERID_X + word - CLUSTERS;
-	else if (word >= BLOCKS && word != COUNT)
+	if (word == EXPLICIT || word == COUNT)
+		sreg = IR_SREG_CLUSTER_NCTARANK;
+	else if (word < CLUSTERS)
 		sreg = IR_SREG_CLUSTER_NCTAID_X + (word - BLOCKS) % 3;
+	else if (word < CLUSTERS + 3)
+		sreg = IR_SREG_NCLUSTERID_X + word - CLUSTERS;
+	else
+		return GW_IR_NONE;
 	value = gw_ir_emit(&l->b, IR_SREG, 32, sreg, gw_ir_reg(&l->b, 32), 0);
 	if (word == EXPLICIT)
 		return GW_LOWER(l, SEL, 32, 0, 3,
