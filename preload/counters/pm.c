@@ -31,7 +31,7 @@ enum {
 	SESSION_MS = 600,    /* … for one, at least (both on an H200) */
 	SESSION_WINDOWS = 8, /* of one set in a row: as expensive as configuring it; … */
 	FIRST_WINDOWS = 16,  /* … of the first set, where answers are missing */
-	WATCH_WINDOWS = 12,  /* in mode watch: one in each window of records or event pairs */
+	WATCH_WINDOWS = 6,   /* in mode watch: one in each window of records or event pairs */
 	RECORDS_MS = 10000,  /* that a session waits for one of those */
 	GAP_MS = 15,         /* between them, and … */
 	GAP_ANSWERS_MS = 5,  /* … where answers are missing */

@@ -12,7 +12,7 @@
 
 enum {
 	GW_PM_ANSWERS_MS = 30000, /**< of CPU that sessions may take before the budget rules … */
-	GW_PM_ANSWERS_WATCH_MS = 900, /**< … in mode watch */
+	GW_PM_ANSWERS_WATCH_MS = 550, /**< … in mode watch */
 	GW_PM_ANSWERS_PERMILLE = 20,  /**< of GPU time may lack a set's counts */
 	GW_PM_ANSWERS_TRIES = 4, /**< sessions of a set that bring nothing more, and it is left */
 };
