@@ -264,6 +264,75 @@ TEST(a_search_for_pieces_that_finds_no_room_is_left_out)
 	gw_arena_free(&k.arena);
 }
 
+/* A loop of @p rounds, one in which all of @p count registers grow. */
+static void grow(struct ir_kernel *k, gw_ir_operand *value, unsigned count, uint64_t rounds)
+{
+	gw_ir_operand i = gw_ir_reg(&k->b, 32), test;
+	uint32_t loop = gw_ir_block_new(&k->b), next = gw_ir_block_new(&k->b);
+
+	gw_ir_emit(&k->b, IR_MOV, 32, 0, i, 1, ir_number(k, 0));
+	gw_ir_end_jump(&k->b, loop);
+	gw_ir_block_start(&k->b, loop);
+	for (unsigned n = 0; n < count; n++) {
+		gw_ir_emit(&k->b, IR_ADD, 64, 0, value[n], 2, value[n], ir_number(k, 4));
+		ir_load(k, IR_SPACE_GLOBAL, value[n], 0);
+	}
+	gw_ir_emit(&k->b, IR_ADD, 32, 0, i, 2, i, ir_number(k, 1));
+	test = gw_ir_emit(&k->b, IR_CMP, 32, IR_COND_LTU, gw_ir_reg(&k->b, 1), 2, i,
+			  ir_number(k, rounds));
+	gw_ir_end_branch(&k->b, test, false, loop, next);
+	gw_ir_block_start(&k->b, next);
+}
+
+/* What of two loops the first one was given stays its own where the second one's is refused. */
+TEST(loops_with_little_memory_do_no_harm)
+{
+	enum { VALUES = 64, LEAST = 16 << 10, MOST = 512 << 10, STEP = 1 << 10 };
+	const struct gw_eval_launch launch = {
+		.config = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}},
+		.arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
+	gw_ir_operand value[VALUES], i, test;
+	struct ir_kernel k;
+	uint32_t outer, end;
+	unsigned done = 0;
+
+	ir_begin(&k);
+	i = gw_ir_reg(&k.b, 32);
+	gw_ir_emit(&k.b, IR_MOV, 32, 0, i, 1, ir_number(&k, 0));
+	for (unsigned n = 0; n < VALUES; n++) {
+		value[n] = gw_ir_reg(&k.b, 64);
+		gw_ir_emit(&k.b, IR_MOV, 64, 0, value[n], 1, ir_param(&k, 0));
+	}
+	outer = gw_ir_block_new(&k.b);
+	end = gw_ir_block_new(&k.b);
+	gw_ir_end_jump(&k.b, outer);
+	gw_ir_block_start(&k.b, outer);
+	grow(&k, value, 1, 100);
+	grow(&k, value, VALUES, 100);
+	gw_ir_emit(&k.b, IR_ADD, 32, 0, i, 2, i, ir_number(&k, 1));
+	test = gw_ir_emit(&k.b, IR_CMP, 32, IR_COND_LTU, gw_ir_reg(&k.b, 1), 2, i,
+			  ir_number(&k, 4));
+	gw_ir_end_branch(&k.b, test, false, outer, end);
+	gw_ir_block_start(&k.b, end);
+	gw_ir_end_exit(&k.b);
+	assert_null(gw_ir_finish(&k.b));
+	for (size_t room = LEAST; room < MOST; room += STEP) {
+		struct gw_eval_warp_report report;
+		struct gw_arena arena;
+		struct gw_eval *eval;
+
+		gw_arena_init(&arena, room);
+		eval = gw_eval_new(&k.b.program, &launch, NULL, &arena);
+		if (eval)
+			assert_null(gw_eval_warp(eval, (struct gw_dim3){0, 0, 0}, 0, NULL, NULL,
+						 &report));
+		done += eval != NULL;
+		gw_arena_free(&arena);
+	}
+	assert_true(done > 0);
+	gw_arena_free(&k.arena);
+}
+
 /* v = in[thread]; if (v != 0) out[thread] = v */
 static void build_guarded(struct ir_kernel *k)
 {

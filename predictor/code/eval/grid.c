@@ -336,7 +336,11 @@ static void finish(struct cover *c)
 /* False: no room. */
 static bool cover_begin(struct cover *c)
 {
-	c->boxes = gw_arena_room(c->arena, c->most, sizeof(*c->boxes));
+	if (c->e->box_room < c->most) {
+		c->e->boxes = gw_arena_room(c->e->arena, c->most, sizeof(*c->boxes));
+		c->e->box_room = c->e->boxes ? c->most : 0;
+	}
+	c->boxes = c->e->boxes;
 	if (!c->boxes || !gw_cover_sums(c->e->p, c->arena, c->out))
 		return false;
 	gw_cover_whole(c);

@@ -160,13 +160,13 @@ static bool prepare(struct gw_eval *e, uint32_t loop)
 		return false;
 	s = shot_of(e, loop);
 	if (s->room < r->value_count) {
-		s->loop = GW_IR_NONE;
-		s->room = 0;
-		s->values = gw_arena_array(e->arena, r->value_count, sizeof(*s->values));
-		s->growth = gw_arena_array(e->arena, r->value_count, sizeof(*s->growth));
-		if (!s->values || !s->growth)
+		struct snapshot own = {.loop = GW_IR_NONE, .room = r->value_count};
+
+		own.values = gw_arena_array(e->arena, own.room, sizeof(*own.values));
+		own.growth = gw_arena_array(e->arena, own.room, sizeof(*own.growth));
+		if (!own.values || !own.growth) /* other loops still use the room that there is */
 			return false;
-		s->room = r->value_count;
+		*s = own;
 	}
 	w->need = find_need(e, loop, r);
 	if (!w->need)
