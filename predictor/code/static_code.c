@@ -298,6 +298,18 @@ static double least_time(struct analysis *a, bool elsewhere, const char *open, s
 	return least > 0 ? least : INSTANT;
 }
 
+/* A trial answers where all there is to say is how long it takes at least. */
+static const char *in_full(const struct gw_static_code *in, struct gw_arena *arena,
+			   struct gw_work *work, const char **open)
+{
+	struct gw_gather_limits limits = *in->limits;
+	struct gw_static_code all = *in;
+
+	limits.trial = 0;
+	all.limits = &limits;
+	return gw_static_code_work(&all, arena, work, open);
+}
+
 const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena *arena,
 				struct gw_work *work, const char **open)
 {
@@ -327,13 +339,16 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 		own.cfg = &cfg;
 	}
 	if (in->limited)
-		*in->limited = !gather.report.complete || gather.cut || !gather.complete ||
-			       gather.report.coverage != GW_COVER_EXACT;
+		*in->limited = !gather.trial &&
+			       (!gather.report.complete || gather.cut || !gather.complete ||
+				gather.report.coverage != GW_COVER_EXACT);
 	if (in->ran && gather.report.complete)
 		*in->ran = gather.report.blocks;
 	why = all_rows(&a, &a.parts, GW_STATIC_MIDDLE, work, open);
 	elsewhere = goes_elsewhere(&a);
 	least = why ? NAN : least_time(&a, elsewhere, *open, work);
+	if (gather.trial && !(least > 0))
+		return in_full(in, arena, work, open);
 	gw_static_set(work, GW_WORK_least_time, least, 1);
 	if (in->cfg && !gw_static_shares(&cfg, arena, work))
 		return "there is no memory for it";

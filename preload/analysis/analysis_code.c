@@ -20,7 +20,9 @@ enum { GRID_STEPS = 50000, WARP_STEPS = 100000, BLOCK_STEPS = 50000, WARPS = 102
 enum {
 	BRIEF = 4, /* a brief analysis takes 1/BRIEF of these steps, unless no warp ends then */
 	TILES = 4, /* of a kernel that goes from tile to tile a block takes more steps than of
-		      others a grid: so many times as many in a brief analysis, then twice that */
+		      others a grid: so many times as many in a brief analysis (in mode watch
+		      1/BRIEF of these), then twice that; where data decide how much, 1/TRIAL */
+	TRIAL = 64,
 };
 
 /* A kernel as it is evaluated. */
@@ -252,7 +254,7 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 				     bool *limited, bool *refused)
 {
 	const bool tiles = copies_tiles(&d->program);
-	const uint64_t part = in->brief && !tiles ? BRIEF : 1,
+	const uint64_t part = in->brief && (!tiles || gw_options_watch()) ? BRIEF : 1,
 		       times = tiles ? (uint64_t)TILES << !in->brief : 1, wide = tiles ? 2 : 1;
 	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[in->slot];
 	const struct gw_kernel kernel = {k->name,     k->registers,   k->static_shared, k->local,
@@ -268,7 +270,8 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 							 .go_on_arg = in->go_on_arg},
 						.blocks = BLOCKS,
 						.steps = wide * BLOCK_STEPS / part,
-						.long_warp = wide * WARP_STEPS};
+						.long_warp = wide * WARP_STEPS,
+						.trial = tiles ? TRIAL : 0};
 	const struct gw_eval_block *ran = NULL;
 	const struct gw_static_code code = {.program = &d->program,
 					    .cfg = d->cfg,

@@ -591,7 +591,8 @@ void gw_analysis_run(bool (*meanwhile)(void), bool last)
 	else
 		run_inline(last);
 	tidy();
-	if (on && !gw_sheds(GW_SHED_ANALYSIS))
+	/* What is analysed next is unpacked again, and mode watch has no time for both. */
+	if (on && !gw_sheds(GW_SHED_ANALYSIS) && !(gw_options_watch() && gw_analysis_waits()))
 		gw_code_pack_some();
 	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_ns], spent_ns, memory_order_relaxed);
 	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_threads_ns], threads_ns,

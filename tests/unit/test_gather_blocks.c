@@ -364,6 +364,32 @@ TEST(what_data_guard_is_likely_in_between)
 	gw_arena_free(&k.arena);
 }
 
+/* Of a grid that the steps do not cover: all are spent where arguments decide, a part where data
+ * do.
+ */
+TEST(where_data_decide_a_part_of_the_steps_is_all)
+{
+	enum { STEPS = 64000, TRIAL = 64 };
+	const struct gw_gather_limits limits = {
+		.eval = {.steps = STEPS}, .steps = STEPS, .trial = TRIAL};
+	const struct gw_eval_launch launch = {
+		.config = {.grid = {100000, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1}},
+		.arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
+	struct ir_kernel decided, open;
+	struct gw_gather g;
+
+	build_guarded(&open);
+	assert_null(gw_ir_finish(&open.b));
+	assert_null(gw_gather_run(&open.b.program, &launch, &limits, &open.arena, &g));
+	assert_true(g.trial && g.report.steps <= 2 * STEPS / TRIAL);
+	build_uneven(&decided, GROWING, ROUNDS);
+	assert_null(gw_ir_finish(&decided.b));
+	assert_null(gw_gather_run(&decided.b.program, &launch, &limits, &decided.arena, &g));
+	assert_true(!g.trial && g.report.control_known);
+	gw_arena_free(&open.arena);
+	gw_arena_free(&decided.arena);
+}
+
 /* do v = in[thread]; while (v != 0) */
 TEST(a_loop_that_data_end_has_a_likely_number_of_rounds)
 {

@@ -229,8 +229,8 @@ const char *gw_eval_grid_by(struct gw_eval *eval, gw_eval_sink *sink, void *arg,
 bool gw_eval_accesses(struct gw_eval *eval, uint64_t steps, uint32_t warps, gw_eval_sink *sink,
 		      gw_eval_ran *ran, void *arg, struct gw_arena *arena);
 
-/** From now on its warps may take @p warp_steps. */
-void gw_eval_allow(struct gw_eval *eval, uint64_t warp_steps);
+/** From now on a grid may take @p steps, a warp @p warp_steps; 0: as before. */
+void gw_eval_allow(struct gw_eval *eval, uint64_t steps, uint64_t warp_steps);
 
 /**
  * Run one warp of block @p block. @p sink may be NULL. The report's arrays are the evaluator's and

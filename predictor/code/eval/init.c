@@ -131,9 +131,10 @@ struct gw_eval *gw_eval_new(const struct gw_ir_program *program,
 	return e;
 }
 
-void gw_eval_allow(struct gw_eval *e, uint64_t warp_steps)
+void gw_eval_allow(struct gw_eval *e, uint64_t steps, uint64_t warp_steps)
 {
-	e->limits.warp_steps = warp_steps;
+	e->limits.steps = steps ? steps : e->limits.steps;
+	e->limits.warp_steps = warp_steps ? warp_steps : e->limits.warp_steps;
 }
 
 static void begin(struct gw_eval *e)

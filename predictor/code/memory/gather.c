@@ -355,7 +355,7 @@ static const char *look_at_blocks(struct look *l)
 	/* It would meet the limit again: what its accesses look like shows long before. */
 	if (g->report.coverage == GW_COVER_NONE) {
 		l->left = g->report.steps / GLANCE;
-		gw_eval_allow(l->eval, l->left);
+		gw_eval_allow(l->eval, 0, l->left);
 	}
 	/* The middle one and its neighbours come first: what they show is known even
 	 * where the steps end before the others. */
@@ -423,29 +423,50 @@ static unsigned neighbourhood(struct gw_dim3 grid)
 	return 1u + (grid.x > 1) + (grid.y > 1) + (grid.z > 1);
 }
 
+/* The grid's counts, within @p limits, which become a part of themselves where that shows enough.
+ * NULL, or why there are none. */
+static const char *count_grid(struct gw_eval *eval, struct gw_gather_limits *limits,
+			      struct gw_arena *arena, struct gw_gather *out)
+{
+	struct gw_eval_report *r = &out->report;
+	const char *why;
+
+	if (limits->trial) {
+		gw_eval_allow(eval, limits->eval.steps / limits->trial, 0);
+		why = gw_eval_grid_by(eval, NULL, NULL, arena, r);
+		out->trial = !why && !r->control_known && r->coverage != GW_COVER_NONE;
+		if (out->trial)
+			limits->steps /= limits->trial;
+		if (why || out->trial)
+			return why;
+		gw_eval_allow(eval, limits->eval.steps, 0);
+	}
+	why = gw_eval_grid_by(eval, NULL, NULL, arena, r);
+	if (!why && r->coverage == GW_COVER_NONE && limits->long_warp) {
+		gw_eval_allow(eval, 0, limits->long_warp);
+		why = gw_eval_grid_by(eval, NULL, NULL, arena, r);
+	}
+	return why;
+}
+
 const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_eval_launch *launch,
-			  const struct gw_gather_limits *limits, struct gw_arena *arena,
+			  const struct gw_gather_limits *given, struct gw_arena *arena,
 			  struct gw_gather *out)
 {
-	static const struct gw_gather_limits none;
+	struct gw_gather_limits own = given ? *given : (struct gw_gather_limits){0}, *limits = &own;
 	struct sink sink = {.gather = out, .box.grid = launch->config.grid};
-	struct look look = {.sink = &sink, .launch = launch, .limits = limits ? limits : &none};
+	struct look look = {.sink = &sink, .launch = launch, .limits = limits};
 	struct gw_eval *eval;
 	const char *why;
 
 	*out = (struct gw_gather){0};
-	limits = look.limits;
 	why = gw_eval_check(program, launch);
 	if (why)
 		return why;
 	look.eval = eval = gw_eval_new(program, launch, &limits->eval, arena);
 	if (!eval)
 		return "the evaluator needs more memory than the analysis may use";
-	why = gw_eval_grid_by(eval, NULL, NULL, arena, &out->report);
-	if (!why && out->report.coverage == GW_COVER_NONE && limits->long_warp) {
-		gw_eval_allow(eval, limits->long_warp);
-		why = gw_eval_grid_by(eval, NULL, NULL, arena, &out->report);
-	}
+	why = count_grid(eval, limits, arena, out);
 	if (why)
 		return why;
 	out->locality = gw_locality_new(arena, launch->config.grid);

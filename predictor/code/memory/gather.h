@@ -50,6 +50,7 @@ struct gw_gather {
 	bool whole;                   /**< the sample is the grid: shapes are of each warp */
 	bool complete;                /**< all their warps that were run ran to their ends */
 	bool cut;                     /**< the steps ended before all blocks had been looked at */
+	bool trial;                   /**< a part of the steps was all (struct gw_gather_limits) */
 };
 
 /** Bounds; zero: the default. */
@@ -59,6 +60,9 @@ struct gw_gather_limits {
 	uint64_t steps;             /**< warp instructions spent on these (default 2,000,000) */
 	/** Steps of one warp where no warp comes to its end within those of `eval`; 0: no more. */
 	uint64_t long_warp;
+	/** Where data decide what is done, which a part of the steps shows, that part is all: one
+	 * in so many of `eval` and of `steps`; 0: all are spent. */
+	uint32_t trial;
 };
 
 /** Gather. Returns NULL, or a static text of why nothing could be determined. */
