@@ -9,6 +9,11 @@
  * Found by the comparisons that may leave the outermost cycle: the loads from shared memory whose
  * value they compare give the number of the piece after the one that was last compared. Where warp
  * groups take turns, a round compares two: the other's piece and one's own.
+ *
+ * Where a warp of the block leaves records of pieces, each of several words, in a ring in shared
+ * memory, it does so from the first piece on, and the place of a record in the ring gives the
+ * number of the piece: the others read the first, or where they take turns a later one, before the
+ * loop.
  */
 #include "predictor/code/eval/state.h"
 #include "predictor/code/ir/reach.h"
@@ -25,6 +30,11 @@ struct gw_claims {
 	/* Of each block where a cycle is entered: how many comparisons the warp has made, and the
 	 * last piece of which it knows the number. Its first is piece 0. */
 	uint32_t *made, *known;
+	uint32_t first_at;   /* where the launch's first record was found; 0: none was */
+	uint32_t at;         /* where the last load of shared memory went; 0: not known */
+	uint8_t at_dims;     /* … and what that depends on */
+	uint32_t slot, step; /* the warp's last record, how far it lay from the one before … */
+	uint32_t piece;      /* … and the number of the piece after it */
 };
 
 /* What the search for one comparison knows. */
@@ -34,7 +44,9 @@ struct search {
 	uint64_t *way; /* of each block, scratch */
 	uint64_t left; /* blocks, and eights of bytes, that the search may look at; 0: it gave up */
 	uint32_t test;
-	bool found; /* a load on the cycle, of which no other comparison is known */
+	bool found;     /* a load on the cycle, of which no other comparison is known */
+	uint32_t inner; /* of a counted loop: the comparison of the number; GW_IR_NONE: none, or
+			   several */
 };
 
 /* The outermost loop around block @p b; GW_IR_NONE: none, or it has several entries. */
@@ -51,6 +63,8 @@ enum {
 	BLOCKS_MOST = 4096,
 	LOOKS_MOST = 1 << 24,
 	SCRATCH = 8 << 20, /* bytes that the search may take, given back at its end */
+	OF_BLOCK =
+		0xffffff, /* of an address in shared memory; above lies the block of the cluster */
 };
 enum { FROM = 1, TO = 2, WITHIN = FROM | TO };
 
@@ -150,13 +164,13 @@ static uint32_t comparison_of(const struct gw_ir_program *p, const struct gw_ir_
 			return GW_IR_NONE;
 		if (insn->op == IR_CMP)
 			return insn->bits == 32 ? i : GW_IR_NONE;
-		if (insn->op == IR_AND || insn->op == IR_OR) /* with a constant: always */
-			test = gw_ir_is_constant(uses[0]) ? uses[1] : uses[0];
-		else if (insn->op == IR_MOV || insn->op == IR_NOT)
-			test = uses[0];
-		else
+		if (insn->op != IR_AND && insn->op != IR_OR && insn->op != IR_LOP3 &&
+		    insn->op != IR_MOV && insn->op != IR_NOT)
 			return GW_IR_NONE;
-		if (gw_ir_is_constant(test))
+		/* Of several all others are constants. */
+		for (unsigned u = insn->uses; u-- > 0;)
+			test = gw_ir_is_constant(uses[u]) ? test : uses[u];
+		if (test == gw_ir_defs(p, insn)[0])
 			return GW_IR_NONE;
 	}
 	return GW_IR_NONE;
@@ -173,18 +187,36 @@ static const struct gw_ir_insn *load_of(const struct gw_ir_program *p, uint32_t 
 		const struct gw_ir_insn *insn = &p->insns[index];
 
 		if (insn->op == IR_LD || insn->op == IR_ATOM)
-			return insn->width == 4 && insn->elements == 1 ? insn : NULL;
+			return insn->width == 4 ? insn : NULL;
 	}
 	return NULL;
+}
+
+/* Which word of a record @p index makes the value of, from 1; 0: of no record. */
+static uint32_t word_of(const struct gw_ir_program *p, uint32_t index)
+{
+	const struct gw_ir_insn *load = load_of(p, index);
+
+	return load && load->op == IR_LD && load->elements > 1 && load->space == IR_SPACE_SHARED
+		       ? index - (uint32_t)(load - p->insns)
+		       : 0;
+}
+
+/* @p index makes a number of a piece, where its load is of the kind. */
+static void found_load(struct search *s, const struct gw_reach *r, uint32_t index)
+{
+	const struct gw_ir_insn *load = load_of(r->p, index);
+
+	if (!load || s->claims->test[index] ||
+	    load->space != (load->op == IR_LD ? IR_SPACE_SHARED : IR_SPACE_GLOBAL))
+		return;
+	s->claims->test[index] = s->test + 1;
+	s->found |= is_within(s->e, r->block[index]);
 }
 
 /* Back from the comparison, through what keeps the number, and sums: a counter starts at zero. */
 static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t slot, uint8_t marks)
 {
-	struct search *s = r->arg;
-	uint32_t index = r->owner[slot];
-	const struct gw_ir_insn *load;
-
 	switch (insn->op) {
 	case IR_ADD:
 		gw_reach_use(r, insn, 0, marks);
@@ -199,16 +231,48 @@ static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t s
 		gw_reach_use(r, insn, 0, marks);
 		break;
 	case IR_OPAQUE:
-		load = load_of(r->p, index);
-		if (!load || s->claims->test[index] ||
-		    load->space != (load->op == IR_LD ? IR_SPACE_SHARED : IR_SPACE_GLOBAL))
-			break;
-		s->claims->test[index] = s->test + 1;
-		s->found |= is_within(s->e, r->block[index]);
+		found_load(r->arg, r, r->owner[slot]);
 		break;
 	default:
 		break;
 	}
+}
+
+enum { COUNTED = 1, TESTED = 2, NUMBER = 4 };
+
+static void use_all(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned marks)
+{
+	for (unsigned u = 0; u < insn->uses; u++)
+		gw_reach_use(r, insn, u, marks);
+}
+
+/* Back from what is counted while pieces come, or once they no longer do, through what decides
+ * whether it is, to the number that is compared there, of which it may be computed. */
+static void follow_counted(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t slot,
+			   uint8_t marks)
+{
+	struct search *s = r->arg;
+	uint32_t index = r->owner[slot];
+
+	if (marks & COUNTED && is_within(s->e, r->block[index])) {
+		gw_reach_guard(r, insn, TESTED);
+		if (insn->op == IR_MOV || insn->op == IR_ADD)
+			use_all(r, insn, COUNTED);
+		if (insn->op == IR_SEL) {
+			use_all(r, insn, COUNTED);
+			gw_reach_use(r, insn, 0, TESTED);
+		}
+	}
+	if (marks & TESTED && insn->op == IR_CMP && insn->bits == 32) {
+		s->inner = s->inner == GW_IR_NONE || s->inner == index ? index : s->test;
+		use_all(r, insn, NUMBER);
+	} else if (marks & TESTED && insn->op != IR_CMP) {
+		use_all(r, insn, TESTED);
+	}
+	if (marks & NUMBER && insn->op == IR_OPAQUE)
+		found_load(s, r, index);
+	else if (marks & NUMBER)
+		use_all(r, insn, NUMBER);
 }
 
 /* A bound that was loaded before the cycle is no number of a piece. */
@@ -219,16 +283,47 @@ static void drop_loads(const struct gw_reach *r, const struct search *s)
 			s->claims->test[i] = 0;
 }
 
+/* Begin another search from one comparison; false: it would take too long. */
+static bool anew(struct gw_reach *r, struct search *s, gw_reach_rule *rule)
+{
+	const struct gw_ir_program *p = r->p;
+
+	if (!spend(s, (p->operand_count + (uint64_t)p->block_count * r->places) / 4))
+		return false;
+	memset(r->marks, 0, p->operand_count);
+	memset(r->entry, 0, (size_t)p->block_count * r->places);
+	r->rule = rule;
+	return true;
+}
+
+/* Comparison @p test is of a count. Becomes the one that decides what is counted, where one does.
+ */
+static void find_counted(struct gw_reach *r, struct search *s, uint32_t *test)
+{
+	s->inner = GW_IR_NONE;
+	if (!anew(r, s, follow_counted))
+		return;
+	use_all(r, &r->p->insns[*test], COUNTED);
+	gw_reach_run(r);
+	if (!s->found || s->inner == *test) {
+		s->found = false;
+		drop_loads(r, s);
+		return;
+	}
+	for (uint32_t i = 0; i < r->p->insn_count; i++)
+		if (s->claims->test[i] == *test + 1)
+			s->claims->test[i] = s->inner + 1;
+	*test = s->inner;
+}
+
 static void find_loads(struct gw_reach *r, struct search *s, uint32_t test)
 {
 	const struct gw_ir_program *p = r->p;
 
 	s->test = test;
 	s->found = false;
-	if (!spend(s, (p->operand_count + (uint64_t)p->block_count * r->places) / 4))
+	if (!anew(r, s, follow))
 		return;
-	memset(r->marks, 0, p->operand_count);
-	memset(r->entry, 0, (size_t)p->block_count * r->places);
 	for (unsigned u = 0; u < 2 && !s->found; u++) {
 		s->claims->use[test] = (uint8_t)u;
 		gw_reach_use(r, &p->insns[test], u, 1);
@@ -277,6 +372,7 @@ static void look_at(struct gw_eval *e, struct gw_reach *r, struct search *s, uin
 	const struct gw_ir_block *block = &p->blocks[b];
 	const uint32_t *to = p->succs + block->succ_first;
 	uint32_t test, entry;
+	bool counted;
 
 	if (!block->reachable || block->end != IR_END_BRANCH || !gw_ir_decides(p, block) ||
 	    !spend(s, 4 * (uint64_t)p->block_count))
@@ -289,13 +385,29 @@ static void look_at(struct gw_eval *e, struct gw_reach *r, struct search *s, uin
 	if (is_within(e, to[0]) == is_within(e, to[1]) || entry == GW_IR_NONE)
 		return;
 	find_loads(r, s, test);
+	counted = !s->found;
+	if (counted)
+		find_counted(r, s, &test);
 	if (!s->found)
 		return;
 	s->claims->loop[test] = loop_around(p, b) + 1;
 	s->claims->cycle[test] = entry + 1;
 	/* The way into the loop is as long as that around it, or it leads to the comparison. */
 	s->claims->works_first[test] =
-		2 * way_to(e, s, entry, b) >= way_to(e, s, to[!is_within(e, to[0])], b);
+		!counted && 2 * way_to(e, s, entry, b) >= way_to(e, s, to[!is_within(e, to[0])], b);
+}
+
+/* Records are read before a loop, too, and compared there: their numbers are in the same word. */
+static void add_records(const struct gw_ir_program *p, struct gw_claims *c)
+{
+	uint32_t of = 0;
+
+	while (of < p->insn_count && !(c->test[of] && word_of(p, of)))
+		of++;
+	for (uint32_t i = 0; of < p->insn_count && i < p->insn_count; i++)
+		if (!c->test[i] && word_of(p, i) == word_of(p, of) &&
+		    load_of(p, i)->elements == load_of(p, of)->elements)
+			c->test[i] = c->test[of];
 }
 
 static bool search(struct gw_eval *e, struct search *s, struct gw_arena *scratch)
@@ -307,6 +419,7 @@ static bool search(struct gw_eval *e, struct search *s, struct gw_arena *scratch
 		return false;
 	for (uint32_t b = 0; b < e->p->block_count && s->left; b++)
 		look_at(e, &r, s, b);
+	add_records(e->p, s->claims);
 	return s->left != 0;
 }
 
@@ -332,6 +445,41 @@ void gw_eval_claims_begin(struct gw_eval *e)
 		return;
 	memset(e->claims->made, 0, e->p->block_count * sizeof(*e->claims->made));
 	memset(e->claims->known, 0, e->p->block_count * sizeof(*e->claims->known));
+	e->claims->piece = 0;
+}
+
+void gw_eval_claim_load(struct gw_eval *e, const struct gw_ir_insn *insn, unsigned lane)
+{
+	const gw_ir_operand *uses = gw_ir_uses(e->p, insn);
+	const struct gw_value *a = gw_eval_source(e, uses[0], &e->source[0]),
+			      *b = gw_eval_source(e, uses[1], &e->source[1]);
+
+	e->claims->at =
+		a->base[gw_at(a, lane)] || b->base[gw_at(b, lane)]
+			? 0
+			: (uint32_t)(a->v[gw_at(a, lane)] + b->v[gw_at(b, lane)]) & OF_BLOCK;
+	e->claims->at_dims = gw_form_dims(&a->form);
+}
+
+/* The number of the piece whose record was loaded last, by its place: it is as far behind the one
+ * before as their places lie apart, or where the ring begins again as far as these did. */
+static uint32_t piece_of_record(struct gw_claims *c, uint32_t bytes)
+{
+	uint32_t slot;
+
+	if (!c->first_at)
+		c->first_at = c->at;
+	slot = c->at < c->first_at ? 0 : (c->at - c->first_at) / bytes;
+	if (!c->piece) {
+		c->step = 1;
+		c->piece = slot;
+	} else {
+		if (slot > c->slot)
+			c->step = slot - c->slot;
+		c->piece += c->step - 1;
+	}
+	c->slot = slot;
+	return c->piece++;
 }
 
 /* Clusters, or blocks, of the grid, and the number of that of block @p block. */
@@ -365,23 +513,32 @@ void gw_eval_claim_compared(struct gw_eval *e, uint32_t index,
 
 bool gw_eval_claim(struct gw_eval *e, uint32_t index, struct gw_value *out)
 {
-	const struct gw_claims *c = e->claims;
+	struct gw_claims *c = e->claims;
+	const struct gw_ir_insn *load;
 	uint64_t own, count, piece;
 	uint32_t test;
+	uint8_t dims = 1u << GW_DIM_X | 1u << GW_DIM_Y | 1u << GW_DIM_Z;
 
 	if (!c || !c->test[index])
 		return false;
 	test = c->test[index] - 1;
+	load = load_of(e->p, index);
 	count = takers(&e->launch->config, e->block, &own);
 	/* An atomic's is the counter's value; what is added to it comes later. */
 	piece = c->made[c->cycle[test] - 1];
-	if (c->works_first[test] && load_of(e->p, index)->op == IR_LD)
+	if (word_of(e->p, index)) {
+		if (!c->at)
+			return false;
+		piece = piece_of_record(c, 4u * load->elements);
+		dims |= c->at_dims;
+	} else if (c->works_first[test] && load->op == IR_LD) {
 		piece = c->known[c->cycle[test] - 1] + UINT64_C(1);
+	}
 	gw_value_set(out, (uint32_t)(own + piece * count), GW_BASE_NONE);
 	/* Another block takes another piece, and so does the next round. */
-	out->form.bent = 1u << GW_DIM_X | 1u << GW_DIM_Y | 1u << GW_DIM_Z;
 	for (unsigned l = 0; l < e->levels; l++)
-		out->form.bent |= (uint8_t)(1u << (GW_DIM_LOOP + l));
+		dims |= (uint8_t)(1u << (GW_DIM_LOOP + l));
+	out->form.bent = dims;
 	e->report.awaits = true;
 	return true;
 }

@@ -163,6 +163,15 @@ static uint32_t pass_on(const struct gw_ir_insn *insn, unsigned to,
 	return left;
 }
 
+/* What a half is put beside counts as zero where it is not known. */
+static const struct gw_value *beside(struct gw_eval *e, const struct gw_value *x)
+{
+	if (!x->uniform || !gw_is_unknown(x->base[0]))
+		return x;
+	gw_value_set(&e->source[1], 0, GW_BASE_NONE);
+	return &e->source[1];
+}
+
 static void scalar(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index, uint32_t mask)
 {
 	gw_ir_operand def = gw_ir_defs(e->p, insn)[0];
@@ -176,6 +185,8 @@ static void scalar(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t in
 		in[s] = gw_eval_source(e, gw_ir_uses(e->p, insn)[s], &e->source[s]);
 		uniform = uniform && in[s]->uniform;
 	}
+	if (insn->op == IR_PRMT && insn->width)
+		in[1] = beside(e, in[1]);
 	if (e->claims)
 		gw_eval_claim_compared(e, index, in, (unsigned)__builtin_ctz(mask));
 	e->result.uniform = uniform;

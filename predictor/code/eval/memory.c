@@ -488,6 +488,8 @@ void gw_eval_memory(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t i
 	struct gw_value a;
 
 	e->spaces[index] |= (uint16_t)(1u << insn->space);
+	if (e->claims && insn->op == IR_LD && insn->space == IR_SPACE_SHARED)
+		gw_eval_claim_load(e, insn, (unsigned)__builtin_ctz(sure | maybe));
 	if (!e->sink && !e->wanted[index] && insn->space != IR_SPACE_GENERIC)
 		return;
 	find_address(e, insn, &a, sure | maybe, &space);

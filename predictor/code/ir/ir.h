@@ -102,7 +102,8 @@ struct gw_ir_insn {
 	uint16_t op;      /**< enum gw_ir_op */
 	uint8_t bits;     /**< width of the operation, see ir.def; 0 where it has none */
 	uint8_t space;    /**< enum gw_ir_space of a memory or address instruction */
-	uint8_t width;    /**< memory: bytes of one element */
+	uint8_t width;    /**< memory: bytes of one element; IR_PRMT: 2, where it writes the lower
+			       half of a register and what is in the upper may be nothing */
 	uint8_t flags;    /**< memory: IR_MEM_* */
 	uint8_t defs;     /**< operands[first .. first + defs): registers written */
 	uint8_t uses;     /**< operands[first + defs .. first + defs + uses): sources */
