@@ -293,6 +293,10 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 		gw_digests_ran(in->slot, &d->program, ran);
 	*refused = arena.refused;
 	gw_arena_free(&arena);
+	/* Mode watch has time for more where a verdict lacks the bytes of what is counted. */
+	if (limited && gw_options_watch() &&
+	    (work->q[GW_WORK_l1_bytes].source || !work->q[GW_WORK_inst_executed].source))
+		*limited = false;
 	if (*why)
 		return GW_ANALYSIS_UNSUPPORTED;
 	if (gw_work_spread(work) > 0)

@@ -198,7 +198,7 @@ struct choice {
 	uint32_t place;
 };
 
-/* By time of all that wait but for a longer analysis, else of the first queue with any. */
+/* By time of all that wait, else of the first queue with any. */
 static struct choice choose(bool untimed)
 {
 	static struct queue *const all[] = {&first_of_kernel, &untimed_rest, &args_arrived,
@@ -207,7 +207,7 @@ static struct choice choose(bool untimed)
 	struct choice c = {NULL, 0};
 	double most = 0;
 
-	for (unsigned k = 0; k < (untimed ? 2 : 5) && (!c.from || (any && k < 4)); k++) {
+	for (unsigned k = 0; k < (untimed ? 2 : 5) && (!c.from || any); k++) {
 		const uint32_t i = best(all[k], any ? likely_gain : k < 2 ? turn : gain, &most);
 
 		if (i == UINT32_MAX)

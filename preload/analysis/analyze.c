@@ -299,10 +299,10 @@ static void report_failure(const struct gw_analysis_job *job, const char *why)
 			   c->name);
 }
 
-/* Whether there is another, longer analysis of the same; mode watch has no time for it. */
+/* Whether there is another, longer analysis of the same. */
 static bool once_more(const struct gw_analysis_job *job)
 {
-	return job->launch.brief && job->launch.arguments && !gw_options_watch() &&
+	return job->launch.brief && job->launch.arguments &&
 	       wants_more(gw_config_entry(job->config), job->limited) &&
 	       gw_analysis_queue_put_brief(job->config);
 }

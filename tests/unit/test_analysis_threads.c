@@ -409,12 +409,14 @@ TEST_WITH(what_was_analysed_briefly_comes_last, start, NULL)
 	assert_int_equal(gw_analysis_queue_next(false), 0);
 }
 
-/* In mode watch, by launches and by the mean of the few that were timed. */
+/* In mode watch, by launches and by the mean of the few that were timed; of longer ones, too. */
 TEST_WITH(where_few_are_timed_it_is_the_gpu_time_of_all_launches, start, NULL)
 {
-	uint32_t once, timed, often, costly;
+	uint32_t once, timed, often, costly, longer = config_at(CHEAP, 3);
 
 	gw_analysis_queue_by_time(true);
+	gw_config_entry(longer)->launches = 1500;
+	assert_true(gw_analysis_queue_put_brief(longer));
 	met(CHEAP, 1 * MS);
 	met(COSTLY, 40 * MS);
 	once = waits(OTHER, 1, 0);
@@ -427,6 +429,7 @@ TEST_WITH(where_few_are_timed_it_is_the_gpu_time_of_all_launches, start, NULL)
 	gw_config_entry(timed)->launches = 1000;
 	assert_int_equal(gw_analysis_queue_next(false), timed);
 	assert_int_equal(gw_analysis_queue_next(false), often);
+	assert_int_equal(gw_analysis_queue_next(false), longer);
 	assert_int_equal(gw_analysis_queue_next(false), costly);
 	assert_int_equal(gw_analysis_queue_next(false), once);
 	assert_int_equal(gw_analysis_queue_next(false), 0);

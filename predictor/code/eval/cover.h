@@ -30,7 +30,7 @@ struct cover {
 	struct gw_eval_report *out;
 	struct gw_arena *arena;
 	struct box *boxes;      /**< a heap, the largest first */
-	uint32_t count, most;   /**< of boxes[] */
+	uint32_t count;         /**< of boxes[] */
 	double covered;         /**< warps that were run or stood for */
 	double cost;            /**< their sum */
 	double drawn;           /**< warps run of the others, for which they stand */

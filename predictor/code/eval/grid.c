@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BOXES_MAX = 32768, BOXES_A_WARP = 4, ASK_FROM = 128 };
+enum { BOXES_MAX = 32768, ASK_FROM = 128 };
 
 static double volume(const int64_t size[GW_BOX])
 {
@@ -26,7 +26,7 @@ static void box_add(struct cover *c, const struct box *b)
 	added.volume = volume(b->size);
 	if (added.volume <= 0)
 		return;
-	if (c->count == c->most) {
+	if (c->count == BOXES_MAX) {
 		c->failed = true;
 		return;
 	}
@@ -336,10 +336,8 @@ static void finish(struct cover *c)
 /* False: no room. */
 static bool cover_begin(struct cover *c)
 {
-	if (c->e->box_room < c->most) {
-		c->e->boxes = gw_arena_room(c->e->arena, c->most, sizeof(*c->boxes));
-		c->e->box_room = c->e->boxes ? c->most : 0;
-	}
+	if (!c->e->boxes)
+		c->e->boxes = gw_arena_room(c->e->arena, BOXES_MAX, sizeof(*c->boxes));
 	c->boxes = c->e->boxes;
 	if (!c->boxes || !gw_cover_sums(c->e->p, c->arena, c->out))
 		return false;
@@ -352,8 +350,7 @@ bool gw_eval_accesses(struct gw_eval *e, uint64_t steps, uint32_t warps, gw_eval
 {
 	const struct gw_eval_limits limits = e->limits;
 	struct gw_eval_report sums;
-	struct cover c = {
-		.e = e, .out = &sums, .arena = arena, .most = BOXES_A_WARP * warps, .ran = ran};
+	struct cover c = {.e = e, .out = &sums, .arena = arena, .ran = ran};
 
 	if (!cover_begin(&c))
 		return false;
@@ -371,7 +368,7 @@ bool gw_eval_accesses(struct gw_eval *e, uint64_t steps, uint32_t warps, gw_eval
 const char *gw_eval_grid_by(struct gw_eval *e, gw_eval_sink *sink, void *arg,
 			    struct gw_arena *arena, struct gw_eval_report *out)
 {
-	struct cover c = {.e = e, .out = out, .arena = arena, .most = BOXES_MAX};
+	struct cover c = {.e = e, .out = out, .arena = arena};
 
 	if (!cover_begin(&c))
 		return "no room for the evaluation";

@@ -162,8 +162,7 @@ struct gw_eval {
 	struct gw_eval_warp_report report;
 
 	/* Scratch. */
-	struct box *boxes; /**< of grid.c, so many */
-	uint32_t box_room;
+	struct box *boxes;    /**< of grid.c */
 	uint8_t *mark;        /**< of each block */
 	uint32_t *todo;       /**< of each block */
 	uint8_t *value_mark;  /**< of each value */

@@ -12,10 +12,12 @@ enum {
 	TILE = 64,
 	HALF = 2,
 	SECTOR = 32,
+	ENOUGH = 16 << 20,
 };
 static const uint64_t IN = UINT64_C(0x7f0000000000), OUT = UINT64_C(0x7f1000000000);
 
 static struct gw_profile profile;
+static size_t room = ENOUGH; /* bytes that an analysis may take */
 
 static int read_profile(void **state)
 {
@@ -54,9 +56,10 @@ static struct gw_work work_in_clusters(const char *name, struct gw_dim3 grid, ui
 	struct gw_eval_launch at = {.config = launch.config, .arguments = {arguments, ARGUMENTS}};
 	struct gw_sass_lowered lowered;
 	struct gw_static_code code;
+	struct gw_arena arena;
 	struct built_file b;
 	struct gw_work work;
-	const char *open;
+	const char *open, *why;
 
 	built_file_begin(&b, GW_SASS, "tiles", name, 90);
 	assert_null(gw_sass_lower(&lowered, &b.cfg, &b.kernel, &b.arena));
@@ -65,7 +68,10 @@ static struct gw_work work_in_clusters(const char *name, struct gw_dim3 grid, ui
 				       .device = &profile.device,
 				       .launch = &launch,
 				       .at = &at};
-	assert_null(gw_static_code_work(&code, &b.arena, &work, &open));
+	gw_arena_init(&arena, room);
+	why = gw_static_code_work(&code, &arena, &work, &open);
+	assert_true(!why || room < ENOUGH);
+	gw_arena_free(&arena);
 	built_file_end(&b);
 	return work;
 }
@@ -242,6 +248,19 @@ TEST(blocks_that_take_the_next_tile_load_them_all)
 					 1) < 0.02);
 		assert_row(&work, GW_WORK_least_time, 0);
 	}
+}
+
+/* Whatever is refused, nothing is harmed. */
+TEST(with_little_memory_there_is_an_answer_or_none)
+{
+	static const char *const kernels[] = {"tile_copy", "queue_next", "queue_records"};
+	const uint8_t arguments[ARGUMENTS] = {0};
+
+	for (size_t i = 0; i < COUNT(kernels); i++)
+		for (room = 4096; room < ENOUGH; room += room / 8)
+			work_in_clusters(kernels[i], (struct gw_dim3){132, 1, 1}, 3, arguments,
+					 (struct gw_dim3){1, 1, 1});
+	room = ENOUGH;
 }
 
 /* No driver launches that, but a log or `inspect --launch` may say so. */
