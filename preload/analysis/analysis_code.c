@@ -293,10 +293,6 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 		gw_digests_ran(in->slot, &d->program, ran);
 	*refused = arena.refused;
 	gw_arena_free(&arena);
-	/* Mode watch has time for more where a verdict lacks the bytes of what is counted. */
-	if (limited && gw_options_watch() &&
-	    (work->q[GW_WORK_l1_bytes].source || !work->q[GW_WORK_inst_executed].source))
-		*limited = false;
 	if (*why)
 		return GW_ANALYSIS_UNSUPPORTED;
 	if (gw_work_spread(work) > 0)
@@ -368,4 +364,9 @@ enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, s
 		*code = d->code;
 	put_down(d);
 	return end;
+}
+
+bool gw_analysis_lacks_bytes(const struct gw_work *work)
+{
+	return work->q[GW_WORK_inst_executed].source && !work->q[GW_WORK_l1_bytes].source;
 }

@@ -82,4 +82,7 @@ size_t gw_analysis_code_held(void);
  */
 void gw_analysis_code_start(unsigned at_a_time);
 
+/** Whether @p work has what is counted but not the bytes that a verdict needs beside it. */
+bool gw_analysis_lacks_bytes(const struct gw_work *work);
+
 #endif

@@ -262,8 +262,7 @@ static bool wants_more(const struct gw_config_entry *c, bool limited)
 	return limited && !(endless[c->slot / 8] >> c->slot % 8 & 1);
 }
 
-/* Brief where others would wait for a thread meanwhile, or the program ends: else a longer one
- * would follow soon, for later launches alone. */
+/* Brief where others wait for a thread, or the program ends: else a longer one follows soon. */
 static void fill_in(struct gw_analysis_job *job, uint32_t config, bool untimed, bool last)
 {
 	const struct gw_config_entry *c = gw_config_entry(config);
@@ -299,10 +298,11 @@ static void report_failure(const struct gw_analysis_job *job, const char *why)
 			   c->name);
 }
 
-/* Whether there is another, longer analysis of the same. */
+/* Whether there is another, longer analysis of the same; in mode watch where only bytes lack. */
 static bool once_more(const struct gw_analysis_job *job)
 {
 	return job->launch.brief && job->launch.arguments &&
+	       (!gw_options_watch() || gw_analysis_lacks_bytes(&job->work)) &&
 	       wants_more(gw_config_entry(job->config), job->limited) &&
 	       gw_analysis_queue_put_brief(job->config);
 }

@@ -45,8 +45,8 @@ struct search {
 	uint64_t left; /* blocks, and eights of bytes, that the search may look at; 0: it gave up */
 	uint32_t test;
 	bool found;     /* a load on the cycle, of which no other comparison is known */
-	uint32_t inner; /* of a counted loop: the comparison of the number; GW_IR_NONE: none, or
-			   several */
+	uint32_t inner; /* of a counted loop: the comparison of the number; GW_IR_NONE: none was
+			   found, `test`: several were */
 };
 
 /* The outermost loop around block @p b; GW_IR_NONE: none, or it has several entries. */
@@ -167,7 +167,7 @@ static uint32_t comparison_of(const struct gw_ir_program *p, const struct gw_ir_
 		if (insn->op != IR_AND && insn->op != IR_OR && insn->op != IR_LOP3 &&
 		    insn->op != IR_MOV && insn->op != IR_NOT)
 			return GW_IR_NONE;
-		/* Of several all others are constants. */
+		/* Of several registers the first. */
 		for (unsigned u = insn->uses; u-- > 0;)
 			test = gw_ir_is_constant(uses[u]) ? test : uses[u];
 		if (test == gw_ir_defs(p, insn)[0])
@@ -192,14 +192,9 @@ static const struct gw_ir_insn *load_of(const struct gw_ir_program *p, uint32_t 
 	return NULL;
 }
 
-/* Which word of a record @p index makes the value of, from 1; 0: of no record. */
-static uint32_t word_of(const struct gw_ir_program *p, uint32_t index)
+static bool is_record(const struct gw_ir_insn *load)
 {
-	const struct gw_ir_insn *load = load_of(p, index);
-
-	return load && load->op == IR_LD && load->elements > 1 && load->space == IR_SPACE_SHARED
-		       ? index - (uint32_t)(load - p->insns)
-		       : 0;
+	return load && load->op == IR_LD && load->elements > 1 && load->space == IR_SPACE_SHARED;
 }
 
 /* @p index makes a number of a piece, where its load is of the kind. */
@@ -400,19 +395,25 @@ static void look_at(struct gw_eval *e, struct gw_reach *r, struct search *s, uin
 /* Records are read before a loop, too, and compared there: their numbers are in the same word. */
 static void add_records(const struct gw_ir_program *p, struct gw_claims *c)
 {
+	const struct gw_ir_insn *load, *first;
 	uint32_t of = 0;
 
-	while (of < p->insn_count && !(c->test[of] && word_of(p, of)))
+	while (of < p->insn_count && !(c->test[of] && is_record(load_of(p, of))))
 		of++;
-	for (uint32_t i = 0; of < p->insn_count && i < p->insn_count; i++)
-		if (!c->test[i] && word_of(p, i) == word_of(p, of) &&
-		    load_of(p, i)->elements == load_of(p, of)->elements)
+	if (of == p->insn_count)
+		return;
+	first = load_of(p, of);
+	for (uint32_t i = 0; i < p->insn_count; i++) {
+		load = c->test[i] ? NULL : load_of(p, i);
+		if (is_record(load) && load->elements == first->elements &&
+		    &p->insns[i] - load == &p->insns[of] - first)
 			c->test[i] = c->test[of];
+	}
 }
 
 static bool search(struct gw_eval *e, struct search *s, struct gw_arena *scratch)
 {
-	struct gw_reach r = {.rule = follow, .arg = s};
+	struct gw_reach r = {.arg = s};
 
 	s->way = gw_arena_array(scratch, e->p->block_count, sizeof(*s->way));
 	if (!s->claims || !s->way || !gw_reach_init(&r, e->p, scratch))
@@ -448,17 +449,10 @@ void gw_eval_claims_begin(struct gw_eval *e)
 	e->claims->piece = 0;
 }
 
-void gw_eval_claim_load(struct gw_eval *e, const struct gw_ir_insn *insn, unsigned lane)
+void gw_eval_claim_load(struct gw_eval *e, const struct gw_value *at, unsigned lane)
 {
-	const gw_ir_operand *uses = gw_ir_uses(e->p, insn);
-	const struct gw_value *a = gw_eval_source(e, uses[0], &e->source[0]),
-			      *b = gw_eval_source(e, uses[1], &e->source[1]);
-
-	e->claims->at =
-		a->base[gw_at(a, lane)] || b->base[gw_at(b, lane)]
-			? 0
-			: (uint32_t)(a->v[gw_at(a, lane)] + b->v[gw_at(b, lane)]) & OF_BLOCK;
-	e->claims->at_dims = gw_form_dims(&a->form);
+	e->claims->at = at->base[gw_at(at, lane)] ? 0 : (uint32_t)at->v[gw_at(at, lane)] & OF_BLOCK;
+	e->claims->at_dims = gw_form_dims(&at->form);
 }
 
 /* The number of the piece whose record was loaded last, by its place: it is as far behind the one
@@ -526,7 +520,7 @@ bool gw_eval_claim(struct gw_eval *e, uint32_t index, struct gw_value *out)
 	count = takers(&e->launch->config, e->block, &own);
 	/* An atomic's is the counter's value; what is added to it comes later. */
 	piece = c->made[c->cycle[test] - 1];
-	if (word_of(e->p, index)) {
+	if (is_record(load)) {
 		if (!c->at)
 			return false;
 		piece = piece_of_record(c, 4u * load->elements);

@@ -484,15 +484,16 @@ static void load(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t inde
 void gw_eval_memory(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index, uint32_t sure,
 		    uint32_t maybe)
 {
+	const bool claims = e->claims && insn->op == IR_LD && insn->space == IR_SPACE_SHARED;
 	enum gw_ir_space space;
 	struct gw_value a;
 
 	e->spaces[index] |= (uint16_t)(1u << insn->space);
-	if (e->claims && insn->op == IR_LD && insn->space == IR_SPACE_SHARED)
-		gw_eval_claim_load(e, insn, (unsigned)__builtin_ctz(sure | maybe));
-	if (!e->sink && !e->wanted[index] && insn->space != IR_SPACE_GENERIC)
+	if (!e->sink && !e->wanted[index] && insn->space != IR_SPACE_GENERIC && !claims)
 		return;
 	find_address(e, insn, &a, sure | maybe, &space);
+	if (claims)
+		gw_eval_claim_load(e, &a, (unsigned)__builtin_ctz(sure | maybe));
 	if (insn->space == IR_SPACE_GENERIC)
 		e->spaces[index] =
 			(uint16_t)((e->spaces[index] & ~(1u << IR_SPACE_GENERIC)) | 1u << space);

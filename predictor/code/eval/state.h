@@ -220,10 +220,8 @@ void gw_eval_claims_begin(struct gw_eval *e);
  * others. */
 void gw_eval_claim_compared(struct gw_eval *e, uint32_t insn_index,
 			    const struct gw_value *const in[GW_SOURCES_MAX], unsigned lane);
-/** With loops found: load @p insn of shared memory is about to be made, by lane @p lane among
- * others.
- */
-void gw_eval_claim_load(struct gw_eval *e, const struct gw_ir_insn *insn, unsigned lane);
+/** With loops found: shared memory @p at is about to be loaded, by lane @p lane among others. */
+void gw_eval_claim_load(struct gw_eval *e, const struct gw_value *at, unsigned lane);
 /** The value that @p insn_index makes, where it stands for a load of the next piece's number;
  * false: it does not. */
 bool gw_eval_claim(struct gw_eval *e, uint32_t insn_index, struct gw_value *out);

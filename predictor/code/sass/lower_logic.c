@@ -176,12 +176,15 @@ static bool add_minimum(struct gw_lowering *l)
 
 static bool permute(struct gw_lowering *l)
 {
-	const gw_ir_operand uses[] = {gw_lower_reg(l, 24, uniform(l)), source_c(l), source_b(l)};
-	const gw_ir_operand value = gw_ir_reg(&l->b, 32);
 	struct gw_ir_insn insn = {.op = IR_PRMT, .bits = 32};
+	gw_ir_operand uses[3], value;
 
 	if (gw_sass_bits(&l->insn, 72, 3))
 		return false; /* a mode of its own */
+	value = gw_ir_reg(&l->b, 32);
+	uses[0] = gw_lower_reg(l, 24, uniform(l));
+	uses[1] = source_c(l);
+	uses[2] = source_b(l);
 	/* PRMT R, a, 0x7610, R: into the lower half, as numbers of 16 bits and truths are kept. */
 	if (!uniform(l) && gw_sass_bits(&l->insn, 16, 8) == gw_sass_bits(&l->insn, 64, 8) &&
 	    gw_ir_is_constant(uses[2]) && gw_ir_constant(&l->b.program, uses[2]) == 0x7610)
